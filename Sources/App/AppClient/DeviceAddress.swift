@@ -11,7 +11,7 @@ import AppProtocol
 
 /// A device address as a user writes it: `HOST[:PORT]`, IPv6 in brackets.
 public struct DeviceAddress: Sendable, Equatable {
-    /// Without brackets. A link-local address has a zone (`fe80::1%wlan0`).
+    /// Host name or address, without brackets. A link-local address has a zone (`fe80::1%wlan0`).
     public let host: String
     public let port: Int
 

@@ -111,14 +111,14 @@ extension NIOBSDSocket.Option {
     fileprivate static let keepAliveInterval = NIOBSDSocket.Option(rawValue: TCP_KEEPINTVL)
     fileprivate static let keepAliveCount = NIOBSDSocket.Option(rawValue: TCP_KEEPCNT)
     #if canImport(Darwin)
-        /// In seconds.
+        /// Seconds of silence before the first keepalive probe.
         fileprivate static let keepAliveIdle = NIOBSDSocket.Option(rawValue: TCP_KEEPALIVE)
-        /// In seconds (netinet/tcp.h).
+        /// Seconds until a silent connection is dropped (netinet/tcp.h).
         fileprivate static let dropAfter = NIOBSDSocket.Option(rawValue: TCP_RXT_CONNDROPTIME)
     #else
-        /// In seconds.
+        /// Seconds of silence before the first keepalive probe.
         fileprivate static let keepAliveIdle = NIOBSDSocket.Option(rawValue: TCP_KEEPIDLE)
-        /// In ms.
+        /// Milliseconds until a silent connection is dropped.
         fileprivate static let dropAfter = NIOBSDSocket.Option(rawValue: TCP_USER_TIMEOUT)
     #endif
 }

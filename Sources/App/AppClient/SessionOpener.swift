@@ -42,7 +42,7 @@ final class SessionOpener: ChannelInboundHandler, RemovableChannelHandler {
         return (tls, SessionOpener(device, seen, opened))
     }
 
-    /// Shared by all connections, because its creation is slow.
+    /// TLS context, shared by all connections because its creation is slow.
     private static let context = Result {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.minimumTLSVersion = .tlsv12
@@ -77,7 +77,7 @@ final class SessionOpener: ChannelInboundHandler, RemovableChannelHandler {
         context.fireChannelInactive()
     }
 
-    /// Has no effect after the session is open.
+    /// Fails the opening, without effect after the session is open.
     func handlerRemoved(context: ChannelHandlerContext) { opened.fail(ChannelError.eof) }
 
     private func answer(_ greeting: Greeting, _ context: ChannelHandlerContext) throws(ProtocolError) {

@@ -3,14 +3,14 @@ import AgentModel
 /// Answer to `backups.get` and `backups.update`, body of `backups.changed`.
 public struct BackupList: Sendable, Equatable {
     public let max: Int
-    /// Increases with every change of the list.
+    /// Number that increases with every change of the list.
     public let revision: Int
     public let networks: [BackupNetwork]
     /// The network from provisioning; nil without one, and from older devices.
     public let home: BackupNetwork?
     /// The network of the last switch, preferred to `home`; nil if equal to it.
     public let chosen: BackupNetwork?
-    /// Latest last.
+    /// Staged passwords, newest last.
     public let staged: [StagedPasswordStatus]
 
     /// Home, chosen network and the list. May contain a network twice.
@@ -39,9 +39,9 @@ public struct BackupNetwork: Sendable, Equatable {
     public let security: Security
     public let isHidden: Bool
     public let lastSeen: Timestamp?
-    /// In dBm, at `lastSeen`.
+    /// Signal at `lastSeen` in dBm.
     public let lastSignal: Int?
-    /// Nil after a successful join.
+    /// Failure of the last join; nil if it succeeded.
     public let lastFailure: JoinFailure?
     /// The device's static address; nil for DHCP.
     public let address: StaticAddress?
@@ -68,7 +68,7 @@ public struct BackupsUpdate: Sendable, Equatable {
     public let ifRevision: Int?
     /// New address configuration of stored networks in `networks`, by hash.
     public let addressing: [NetworkHash: Addressing]
-    /// Nil keeps the home network.
+    /// New home network; nil keeps the current one.
     public let home: HomeUpdate?
 
     public init(
@@ -392,7 +392,7 @@ extension BackupsUpdate: Codable {
     }
 }
 
-/// `{"forget":true}`, or a network as in the list.
+/// JSON of a home update: `{"forget":true}`, or a network as in the list.
 extension HomeUpdate: Codable {
     private enum CodingKeys: String, CodingKey {
         case forget

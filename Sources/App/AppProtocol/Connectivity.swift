@@ -10,7 +10,7 @@ public struct Connectivity: Sendable, Equatable {
     /// Reason for a missing level, if known.
     public var problem: ReachProblem?
     public var portal: Portal?
-    /// In the order of the settings.
+    /// Servers in the order of the settings.
     public var targets: [TargetStatus]
     public var reachability: ReachabilityFlags
     /// Time of the last check; nil before the first.
@@ -36,7 +36,7 @@ public struct Connectivity: Sendable, Equatable {
 public struct TargetStatus: Sendable, Equatable {
     public var name: String
     public var host: String
-    /// 1 to 65535.
+    /// Port number, 1 to 65535.
     public var port: Int
     public var state: ConnectionState
     /// Reason of the states `waiting` and `failed`.
@@ -127,7 +127,7 @@ extension ReachabilityFlags {
 
     public var names: [String] { Self.allNames.filter { contains($0.flag) }.map(\.name) }
 
-    /// Ignores unknown names.
+    /// Reads the names of flags, and ignores unknown ones.
     public init(names: [String]) {
         self.init(Self.allNames.filter { names.contains($0.name) }.map(\.flag))
     }
@@ -185,9 +185,9 @@ public struct Diagnosis: Sendable, Equatable, Codable {
     public enum Result: String, Sendable, CaseIterable, Codable {
         case good
         case broken
-        /// Works, but not as well as it should.
+        /// The layer works, but not as well as it should.
         case doubtful
-        /// Not checked: a lower layer is broken, or nothing of the kind is configured.
+        /// The layer was not checked: a lower one is broken, or nothing of the kind is configured.
         case skipped
     }
 
@@ -195,9 +195,9 @@ public struct Diagnosis: Sendable, Equatable, Codable {
     public struct Step: Sendable, Equatable, Codable {
         public var layer: Layer
         public var result: Result
-        /// Without secrets.
+        /// Finding as a sentence, without secrets.
         public var found: String
-        /// Nil if none is needed.
+        /// Remedy as a sentence; nil if none is needed.
         public var remedy: String?
 
         public init(layer: Layer, result: Result, found: String, remedy: String? = nil) {
@@ -208,7 +208,7 @@ public struct Diagnosis: Sendable, Equatable, Codable {
         }
     }
 
-    /// From the radio upwards, with one step for each target.
+    /// Layers from the radio upwards, then one step for each target.
     public var steps: [Step]
     /// Time of the diagnosis. Soon repeated requests return the same one.
     public var checked: Timestamp?

@@ -2,9 +2,9 @@ import AgentModel
 
 /// A key that opens a device: the owner's, which is the device's local key, or an app's own.
 public struct DeviceKey: Sendable, Equatable {
-    /// 1 to 64 printable ASCII characters without spaces. Not a secret.
+    /// Device ID: 1 to 64 printable ASCII characters without spaces. Not a secret.
     public let deviceId: String
-    /// 16 to 64 bytes. The owner's key gives full access.
+    /// Owner's key with full access, 16 to 64 bytes.
     public let localKey: Secret
     public let name: KeyName
     /// The certificate that the device must show; nil accepts any that the device proves to be its own.
@@ -41,7 +41,7 @@ public struct PairingCode: Sendable, Equatable {
     /// Whether the key is valid for one use only: the app claims its own key with it (`key.claim`).
     public let isInvitation: Bool
 
-    /// In bytes.
+    /// Maximum length of a pairing code in bytes.
     public static let maximumLength = 1024
 
     public static let scheme = "altnet:"
@@ -143,7 +143,7 @@ public struct PairingCode: Sendable, Equatable {
         return bytes
     }
 
-    /// RFC 3986, 2.3.
+    /// True for an unreserved character (RFC 3986, 2.3).
     private static func isUnreserved(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -161,7 +161,7 @@ public struct PairingCode: Sendable, Equatable {
 }
 
 extension PairingCode: CustomStringConvertible, CustomDebugStringConvertible {
-    /// Omits the key.
+    /// Description without the key.
     public var description: String { "pairing code of \(device.deviceId)" }
     public var debugDescription: String { description }
 }

@@ -12,7 +12,7 @@ import Crypto
 public struct SealedEnterprise: Sendable, Equatable {
     public let sealed: SealedBox
 
-    /// Zero padding of the JSON: multiples of this many bytes, to hide its length.
+    /// Size in bytes to whose multiples the JSON is padded with zeros, to hide its length.
     public static let paddingStep = 1024
     /// Largest number of steps, enough for the longest credential.
     public static let maximumSteps = 16

@@ -66,9 +66,9 @@ public struct Gap: Sendable, Equatable, Codable {
 
 /// The start of the events: body of `events.subscribe`.
 public struct EventSubscription: Sendable, Equatable {
-    /// `seq` of the last known event, 0 or more; nil for new events only.
+    /// Number `seq` of the last known event, 0 or more; nil for new events only.
     public let since: Int?
-    /// The `stream` of `since`.
+    /// Stream to which `since` belongs.
     public let stream: String?
 
     public init(since: Int? = nil, stream: String? = nil) {
@@ -79,7 +79,7 @@ public struct EventSubscription: Sendable, Equatable {
 
 /// Answer to `events.subscribe`.
 public struct Subscribed: Sendable, Equatable, Codable {
-    /// `seq` of the newest event, 0 before the first.
+    /// Number `seq` of the newest event, 0 before the first.
     public let seq: Int
     /// ID of this run of the agent. Sequence numbers of different streams are not comparable.
     public let stream: String

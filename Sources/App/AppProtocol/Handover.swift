@@ -21,7 +21,7 @@ public enum Handover: Sendable, Hashable {
             switch self {
             case .notSet: "no spare interface is set; the radio could carry two links"
             case .oneLink: "the radio carries one link at a time"
-            case .oneChannel: "the radio is on one channel at a time"
+            case .oneChannel: "the radio uses one channel at a time"
             case .radioMissing: "the radio is missing"
             case .spareMissing: "the spare interface is missing"
             case .spareNotReady: "the spare interface is down, or has no wpa_supplicant"

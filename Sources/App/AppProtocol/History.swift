@@ -2,7 +2,7 @@ import AgentModel
 
 /// Body of `history.get`.
 public struct HistoryQuery: Sendable, Equatable {
-    /// Largest number of newest decisions, 1 to 200.
+    /// Maximum number of decisions, from the newest back, 1 to 200.
     public let limit: Int
 
     public init(limit: Int = ProtocolLimits.defaultHistoryDecisions) {
@@ -11,7 +11,7 @@ public struct HistoryQuery: Sendable, Equatable {
     }
 }
 
-/// Oldest first. Answer to `history.get`.
+/// Decisions, oldest first: answer to `history.get`.
 public struct History: Sendable, Equatable, Codable {
     public let decisions: [Decision]
     /// Whether older decisions are missing, to fit the line.
@@ -62,7 +62,7 @@ public struct Decision: Sendable, Equatable, Codable {
         self.by = by
     }
 
-    /// Kind of a decision. May grow: show unknown kinds as they are.
+    /// Kind of a decision. Show unknown kinds as they are, since new ones may be added.
     public struct Kind: RawRepresentable, Sendable, Hashable, Codable {
         public let rawValue: String
 
@@ -73,7 +73,7 @@ public struct Decision: Sendable, Equatable, Codable {
     public struct Candidate: Sendable, Equatable {
         public let ssid: SSID
         public let bssid: BSSID?
-        /// In dBm.
+        /// Signal in dBm; nil if unknown.
         public let signal: Int?
         public let frequency: Frequency?
         public let verdict: ReasonCode
@@ -95,7 +95,7 @@ extension Decision.Kind: CustomStringConvertible {
 /// A network in a decision.
 public struct NetworkName: Sendable, Equatable {
     public let ssid: SSID
-    /// Nil for a network that is not stored.
+    /// Hash of the network; nil if it is not stored.
     public let hash: NetworkHash?
 
     public init(ssid: SSID, hash: NetworkHash?) {

@@ -73,7 +73,7 @@ public struct LineSplitter: Sendable {
 
     /// A line, or the end of the stream by a line that is too long.
     public enum Output: Sendable, Equatable {
-        /// Without its line feed, never empty.
+        /// A line without its line feed, never empty.
         case line([UInt8])
         /// A line is too long. Reported once; later bytes are dropped.
         case lineTooLong

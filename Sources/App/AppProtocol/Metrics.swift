@@ -10,20 +10,20 @@ public struct MetricsReport: Sendable, Equatable, Codable {
 public struct Metric: Sendable, Equatable {
     /// Kind of a metric, as in Prometheus.
     public enum Kind: String, Sendable, CaseIterable, Codable {
-        /// Only increases, from 0 at the agent's start.
+        /// Value that only increases, from 0 at the agent's start.
         case counter
         case gauge
         case histogram
     }
 
-    /// Without the suffix of its kind: `altnet_outages`.
+    /// Name without the suffix of its kind: `altnet_outages`.
     public let name: String
     public let kind: Kind
     /// Base unit, also the end of the name; nil for a count.
     public let unit: String?
     /// Divisor from 1 on: values and bounds are integers, divided by it to get the unit.
     public let scale: Int
-    /// One sentence.
+    /// Help text of one sentence.
     public let help: String
     public let samples: [Sample]
 

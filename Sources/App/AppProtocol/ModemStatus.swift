@@ -22,7 +22,7 @@ public struct ModemStatus: Sendable, Equatable, Codable {
         (self.rssi, self.rsrp, self.technology, self.operator) = (rssi, rsrp, technology, `operator`)
     }
 
-    /// In dBm: the RSSI, or else the RSRP, which is about 20 dB lower.
+    /// Signal in dBm: the RSSI, or else the RSRP, which is about 20 dB lower.
     public var signal: Int? { rssi ?? rsrp }
 
     /// Names of ModemManager's states (`MMModemState`).
@@ -41,6 +41,6 @@ public struct ModemStatus: Sendable, Equatable, Codable {
         public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
     }
 
-    /// In characters.
+    /// Maximum length of an operator's name in characters.
     package static let longestOperator = 64
 }

@@ -1,6 +1,6 @@
 import AgentModel
 
-/// `{"address":"192.168.1.20/24","gateway":"192.168.1.1","nameServers":["192.168.1.1"]}`
+/// JSON of an address: `{"address":"192.168.1.20/24","gateway":"192.168.1.1","nameServers":["192.168.1.1"]}`.
 extension StaticAddress: Codable {
     private enum CodingKeys: String, CodingKey {
         case address, gateway, nameServers

@@ -7,7 +7,7 @@ import AgentModel
 public struct NetworkCode: Sendable, Equatable {
     public let network: NewNetwork
 
-    /// In bytes.
+    /// Maximum length of the code in bytes.
     public static let maximumLength = 512
 
     public static let scheme = "WIFI:"

@@ -10,7 +10,7 @@ import Crypto
 /// Name of a network with its password: `Base64(SHA256(localKey + ssid + password))` over bytes. It identifies the
 /// password without sending it again. An open network has the empty password.
 public struct NetworkHash: Hashable, Sendable {
-    /// 32 bytes, stored in place because every kept event has one or two hashes.
+    /// Hash of 32 bytes, stored in place because every kept event has one or two hashes.
     private let (first, second, third, fourth): (UInt64, UInt64, UInt64, UInt64)
 
     /// Standard Base64 with padding (RFC 4648, clause 4): 44 characters.

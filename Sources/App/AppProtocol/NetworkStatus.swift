@@ -58,7 +58,7 @@ public struct NetworkStatus: Sendable, Equatable {
         self.rescue = rescue
     }
 
-    /// 0 to 100: computed from the Wi-Fi signal, or ModemManager's value for a modem.
+    /// Quality from 0 to 100, computed from the Wi-Fi signal, or ModemManager's value for a modem.
     public var quality: Int? { carriedBy == .cellular ? modem?.quality : signal.map(SignalQuality.percent) }
 
     /// Wi-Fi signal in dBm; nil while a modem carries the traffic.
@@ -118,7 +118,7 @@ public enum SignalQuality {
 
 /// Body of `signal`.
 public struct SignalReading: Sendable, Equatable {
-    /// In dBm.
+    /// Signal in dBm.
     public let signal: Int
     public let bssid: BSSID?
     public let frequency: Frequency?
@@ -129,7 +129,7 @@ public struct SignalReading: Sendable, Equatable {
         self.frequency = frequency
     }
 
-    /// 0 to 100, computed from the signal.
+    /// Quality from 0 to 100, computed from the signal.
     public var quality: Int { SignalQuality.percent(signal: signal) }
 }
 

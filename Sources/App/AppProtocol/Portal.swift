@@ -29,7 +29,7 @@ public struct Portal: Sendable, Equatable, Codable {
 
 /// State of a sign-in: answer to `portal.get` and `portal.answer`.
 public struct PortalStatus: Sendable, Equatable, Codable {
-    /// Nil if the network needs no sign-in.
+    /// Hotspot sign-in; nil if the network needs none.
     public var portal: Portal?
     public var request: PortalRequest?
     /// The last failure to sign in, in words, without secrets.
@@ -57,7 +57,7 @@ public struct PortalRequest: Sendable, Equatable {
             case text, password, checkbox
         }
 
-        /// Key of the answer.
+        /// Name of the field, and its key in the answer.
         public var name: String
         public var label: String
         public var kind: Kind

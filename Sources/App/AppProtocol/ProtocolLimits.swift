@@ -4,9 +4,9 @@ public enum ProtocolLimits {
     public static let version = 1
     /// Default TCP port of a device.
     public static let port = 25_863
-    /// In bytes.
+    /// Bytes of a device ID.
     public static let deviceIdLength = 1...64
-    /// In bytes.
+    /// Bytes of a local key.
     public static let localKeyLength = 16...64
     /// Length of an app key's name in bytes of UTF-8; largest number of app keys in addition to the owner's.
     public static let keyNameLength = 1...64
@@ -14,15 +14,15 @@ public enum ProtocolLimits {
     /// Lifetime of an app's key, and time to claim an invitation, in seconds.
     public static let keyLifetime = 1...315_360_000
     public static let claimWithin = 30...86_400
-    /// Longest first line of a network connection, before the client has proved a key, in bytes.
+    /// Maximum bytes of a network connection's first line, before the client has proved a key.
     public static let openingLineLength = 1024
-    /// Most bytes of WebSocket frames before that line, control frames included.
+    /// Maximum bytes of WebSocket frames before that line, control frames included.
     public static let openingFramesLength = 2048
-    /// Longest line in bytes, in either direction, without its line feed.
+    /// Maximum bytes of a line in either direction, without its line feed.
     public static let lineLength = 64 * 1024
     /// Deepest nesting of objects and lists, including the line's own object.
     public static let nesting = 32
-    /// Longest request ID in bytes of UTF-8.
+    /// Maximum bytes of a request ID in UTF-8.
     public static let idLength = 64
     /// Length of a sealing key's name in bytes of UTF-8.
     public static let keyIdLength = 1...64
@@ -31,18 +31,19 @@ public enum ProtocolLimits {
     public static let sealingKeyAge = 3600
     /// Seconds in which the previous sealing key still opens boxes.
     public static let sealingKeyGrace = 120
-    /// Latest expiry of a proved request in seconds from now; number of its commands remembered, in all and by key.
+    /// Latest expiry of a proved request in seconds from now; maximum number of commands remembered until then, in all
+    /// and by key.
     public static let provedRequestLife = 3600
     public static let provedCommands = 256
     public static let provedCommandsOfKey = 64
-    /// Most networks in an update.
+    /// Maximum number of networks in an update.
     public static let updateEntries = 64
-    /// Most SSIDs, and most frequencies, of one scan request.
+    /// Maximum number of SSIDs, and of frequencies, in one scan request.
     public static let scanTargets = 64
-    /// Most hotspot providers that can claim a network; length of a provider's name in bytes.
+    /// Maximum number of hotspot providers that can claim a network, and bytes of a provider's name.
     public static let providers = 16
     public static let providerNameLength = 1...64
-    /// In seconds.
+    /// Seconds allowed for the confirmation of a switch.
     public static let confirmWithin = 5...600
     /// Length of a change ID in bytes of UTF-8; lifetime of a staged password in seconds.
     public static let changeIdLength = 1...64
@@ -52,20 +53,20 @@ public enum ProtocolLimits {
     public static let defaultHistoryDecisions = 20
     /// Longest duration of `diagnosis.get` in seconds.
     public static let diagnosisSeconds = 15
-    /// Most fields of a request to a user.
+    /// Maximum number of fields in a request to a user.
     public static let portalFields = 16
     /// Length of a field's name, and longest title and label of a request, in bytes of UTF-8.
     public static let portalNameLength = 1...128
     public static let portalTitleLength = 200
-    /// In bytes of UTF-8.
+    /// Maximum bytes of a message to the user in UTF-8.
     public static let portalMessageLength = 4000
-    /// Longest value of a field in bytes of UTF-8.
+    /// Maximum bytes of a field's value in UTF-8.
     public static let portalValueLength = 1024
-    /// Most own servers of a device; length of a server's name and URL in bytes.
+    /// Maximum number of a device's own servers, and bytes of a server's name and URL.
     public static let targets = 8
     public static let targetNameLength = 1...32
     public static let targetURLLength = 1...320
-    /// In bytes.
+    /// Maximum bytes of a portal's URL.
     public static let portalURLLength = 2048
 }
 

@@ -2,8 +2,8 @@ import AgentModel
 
 /// A fault of the device's radio, and the recovery steps taken.
 public struct RadioStatus: Sendable, Equatable {
-    /// `scansRefused`, `mute`, `joinsFail`, `missing`, `blocked` (by rfkill) or `switchedOff` (hardware switch). May
-    /// grow: show unknown faults as they are.
+    /// Fault: `scansRefused`, `mute`, `joinsFail`, `missing`, `blocked` (by rfkill) or `switchedOff` (hardware switch).
+    /// Show unknown faults as they are, since new ones may be added.
     public let fault: String
     public let since: Timestamp
     /// Last recovery step: `abort`, `disconnect`, `cycleInterface`, `restartSupplicant`, `rebindDriver`, `tellOwner` or

@@ -2,7 +2,7 @@ import AgentModel
 
 /// A request: one line from an app or a program.
 public struct Request: Sendable, Equatable {
-    /// 1 to 64 bytes, chosen by the app and repeated in the answer.
+    /// Request ID: 1 to 64 bytes, chosen by the app and repeated in the answer.
     public let id: String
     public let content: Content
     /// Expiry of the command; nil for none. Only relays require it.
@@ -20,13 +20,13 @@ public struct Request: Sendable, Equatable {
 
     /// Content of a request, by the part that answers it.
     public enum Content: Sendable, Equatable {
-        /// Answered by the device.
+        /// Request that the device answers.
         case device(Body)
-        /// Answered by the connection, which then carries events.
+        /// Request that the connection answers, which then carries events.
         case subscribe(EventSubscription)
-        /// Answered by the server; the first request of a network connection.
+        /// Request that the server answers: the first one of a network connection.
         case open(SessionRequest)
-        /// Unpacked by the server after checking the proof.
+        /// Request that the server unpacks after checking the proof.
         case prove(ProvedRequest)
     }
 
@@ -172,7 +172,7 @@ extension MessageType {
 
 /// A line that is not a valid request, with the error of its answer.
 public struct RejectedRequest: Error, Sendable, Equatable {
-    /// Nil if the line has no readable ID.
+    /// Request ID; nil if the line has no readable one.
     public let id: String?
     public let error: ProtocolError
 

@@ -22,10 +22,10 @@ public struct ScanStarted: Sendable, Equatable, Codable {
 
 /// Body of `scan.finished`.
 public struct ScanFinished: Sendable, Equatable, Codable {
-    /// Nil for a scan that was not requested over this protocol.
+    /// Scan ID from `scan.start`; nil for a scan that was not requested over this protocol.
     public let scanId: Int?
     public let outcome: Outcome
-    /// Networks in range.
+    /// Number of networks in range.
     public let networks: Int
 
     public init(scanId: Int?, outcome: Outcome, networks: Int) {
@@ -48,7 +48,7 @@ public struct ScanResults: Sendable, Equatable, Codable {
     public let isScanning: Bool
     /// ID of the last finished scan of this protocol.
     public let lastScanId: Int?
-    /// Strongest first.
+    /// Networks in range, strongest first.
     public let networks: [ScannedNetwork]
     /// Whether weaker networks are missing, to fit the line.
     public let isTruncated: Bool
@@ -70,10 +70,10 @@ public struct ScanResults: Sendable, Equatable, Codable {
 /// One access point in range.
 public struct ScannedNetwork: Sendable, Equatable {
     public let bssid: BSSID
-    /// Nil for a hidden SSID.
+    /// SSID; nil if hidden.
     public let ssid: SSID?
     public let frequency: Frequency
-    /// In dBm.
+    /// Signal in dBm.
     public let signal: Int
     public let security: Security
     /// Age of the newest beacon or probe response in ms.
@@ -104,7 +104,7 @@ public struct ScannedNetwork: Sendable, Equatable {
             refusal: refusal)
     }
 
-    /// 0 to 100, computed from the signal.
+    /// Quality from 0 to 100, computed from the signal.
     public var quality: Int { SignalQuality.percent(signal: signal) }
 }
 

@@ -22,7 +22,7 @@ public struct SealContext: Sendable, Equatable {
     var confirmWithin: Int?
     var joinOnce = false
     var besideUplink = false
-    /// Set for a staged password only.
+    /// ID of the password change; nil unless the password is staged.
     private var changeId: String?
     private var keepFor: Int?
 

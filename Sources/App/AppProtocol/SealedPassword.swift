@@ -11,7 +11,7 @@ import Crypto
 public struct SealingKeyQuery: Sendable, Equatable, Codable {
     /// Name of the app's key for the device's proof; nil for the owner's.
     public var key: KeyName?
-    /// Covered by the proof; nil for no proof.
+    /// Nonce that the proof covers; nil for no proof.
     public var nonce: Nonce?
 
     public init(key: KeyName? = nil, nonce: Nonce? = nil) { (self.key, self.nonce) = (key, nonce) }
@@ -24,7 +24,7 @@ public struct SealingKeyQuery: Sendable, Equatable, Codable {
 public struct SealingKey: Sendable, Equatable {
     /// Name of the key, which changes with restarts and from time to time.
     public let keyId: String
-    /// X25519: 32 bytes.
+    /// X25519 public key of 32 bytes.
     public let publicKey: [UInt8]
     /// HMAC-SHA256 with the app key's bytes over `altnet/1 key`, the public key, the app's nonce and the device ID. Nil
     /// if not requested.

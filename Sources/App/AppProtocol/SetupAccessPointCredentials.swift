@@ -4,8 +4,8 @@ import Crypto
 /// Name and password of the setup access point, both derived from the device's label.
 public struct SetupAccessPointCredentials: Sendable, Equatable {
     public let ssid: SSID
-    /// 14 characters with 60 bits of entropy: three groups of unambiguous letters and digits, separated by hyphens. The
-    /// length resists offline guessing from recorded frames.
+    /// Password of 14 characters with 60 bits of entropy: three groups of unambiguous letters and digits, separated by
+    /// hyphens. The length resists offline guessing from recorded frames.
     public let password: Secret
 
     /// - Parameter ssid: the name set on the device; nil for the default.
@@ -16,7 +16,7 @@ public struct SetupAccessPointCredentials: Sendable, Equatable {
         password = Self.password(from: device.localKey)
     }
 
-    /// `altnet-` and the last four characters of the device ID.
+    /// Returns the name: `altnet-` and the last four characters of the device ID.
     static func name(of deviceId: String) -> SSID? { try? SSID("altnet-" + deviceId.suffix(4)) }
 
     private static let letters = Array("abcdefghijkmnpqrstuvwxyz23456789".utf8)

@@ -4,17 +4,19 @@ import AgentModel
 public struct SetupAccessPointStatus: Sendable, Equatable {
     public var isOpen: Bool
     public var ssid: SSID
-    /// Start and reason of the device's need for it: `neverProvisioned`, `nothingSeen`, `nothingWorks`, `button` or
-    /// `command` (may grow). Nil otherwise. It stays closed while the radio joins a network, and after a `problem`.
+    /// Start of the device's need for the access point; nil without one. The reason is `neverProvisioned`,
+    /// `nothingSeen`, `nothingWorks`, `button` or `command`; new ones may be added. The access point stays closed while
+    /// the radio joins a network, and after a `problem`.
     public var since: Timestamp?
     public var why: String?
-    /// `beside` the station on its radio, `instead` of it, or on a `second` radio (may grow). Nil while closed.
+    /// Radio in use: `beside` the station on its radio, `instead` of the station, or on a `second` radio. New values
+    /// may be added. Nil while closed.
     public var radio: String?
     /// Associated stations; nil while closed.
     public var stations: Int?
-    /// Seconds until it closes automatically; nil if unknown.
+    /// Seconds until the access point closes automatically; nil if unknown.
     public var closesIn: Int?
-    /// Reason why it cannot be opened, as a sentence.
+    /// Reason why the access point cannot be opened, as a sentence.
     public var problem: String?
 
     public init(

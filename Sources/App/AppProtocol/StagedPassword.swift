@@ -28,7 +28,7 @@ public struct StagedPasswordStatus: Sendable, Equatable {
         case staged
         /// The network accepted the newer password, and the old one is deleted.
         case committed
-        /// Withdrawn, replaced by another one, or its network is no longer stored.
+        /// The newer password was withdrawn or replaced, or its network is no longer stored.
         case dropped
         case expired
     }

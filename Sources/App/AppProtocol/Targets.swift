@@ -2,9 +2,9 @@ import AgentModel
 
 /// A configured server of the device: `broker` at `mqtts://mqtt.example.com:8883`.
 public struct TargetSetting: Sendable, Equatable {
-    /// 1 to 32 letters, digits, `-` and `_`.
+    /// Name of 1 to 32 letters, digits, `-` and `_`.
     public var name: String
-    /// `SCHEME://HOST:PORT` with the scheme `tcp`, `tls`, `http`, `https`, `mqtt` or `mqtts`.
+    /// URL `SCHEME://HOST:PORT` with the scheme `tcp`, `tls`, `http`, `https`, `mqtt` or `mqtts`.
     public var url: String
 
     public init(name: String, url: String) { (self.name, self.url) = (name, url) }
@@ -15,9 +15,9 @@ public struct TargetSetting: Sendable, Equatable {
 public struct TargetList: Sendable, Equatable, Codable {
     /// Origin of the list.
     public enum Source: String, Sendable, CaseIterable, Codable {
-        /// `ALTNET_TARGETS`.
+        /// List from `ALTNET_TARGETS`.
         case settings
-        /// `targets.update`.
+        /// List from `targets.update`.
         case app
     }
 

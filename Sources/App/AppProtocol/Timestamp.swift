@@ -9,7 +9,7 @@
 /// A board without a battery-backed clock is wrong until it is online. Order by sequence numbers or monotonic times
 /// instead.
 public struct Timestamp: Hashable, Sendable, Comparable {
-    /// Within the years 1970 to 9999.
+    /// Milliseconds since 1970, within the years 1970 to 9999.
     public let millisecondsSince1970: Int64
 
     /// Clamps to the years 1970 to 9999.

@@ -12,7 +12,7 @@ public struct DNSMessage: Equatable, Sendable {
 
     public var answers: ArraySlice<DNSRecord> { records.prefix(answerCount) }
 
-    /// In bytes, the limit of multicast DNS (RFC 6762, 17).
+    /// Maximum length in bytes, the limit of multicast DNS (RFC 6762, 17).
     public static let maximumLength = 9000
     /// Largest number of questions, and of records, in a message.
     static let maximumEntries = 512
@@ -108,7 +108,7 @@ extension DNSMessage {
 
 /// Response code of a name server (RFC 1035, 4.1.1).
 public struct DNSResponseCode: RawRepresentable, Hashable, Sendable {
-    /// 0 to 15.
+    /// Response code, 0 to 15.
     public let rawValue: UInt8
 
     public init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -201,21 +201,21 @@ public struct DNSQuestion: Hashable, Sendable {
 /// A resource record.
 public struct DNSRecord: Equatable, Sendable {
     public let name: DNSName
-    /// In seconds. 0 withdraws the record (RFC 6762, 10.1).
+    /// Time to live in seconds. 0 withdraws the record (RFC 6762, 10.1).
     public let timeToLive: UInt32
     public let data: Data
 
     /// Data of a record, by its type.
     public enum Data: Equatable, Sendable {
-        /// CNAME.
+        /// Canonical name (CNAME record).
         case alias(DNSName)
         case pointer(DNSName)
         case service(host: DNSName, port: UInt16)
         /// Strings of up to 255 bytes.
         case text([[UInt8]])
-        /// 4 bytes in network order.
+        /// IPv4 address of 4 bytes in network order.
         case ipv4([UInt8])
-        /// 16 bytes in network order.
+        /// IPv6 address of 16 bytes in network order.
         case ipv6([UInt8])
         /// Any other type or class.
         case other

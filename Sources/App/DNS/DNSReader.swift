@@ -49,7 +49,7 @@ struct DNSReader {
         }
     }
 
-    /// RFC 2782. Skips priority and weight, because a device has one server.
+    /// Reads an SRV record (RFC 2782). Skips priority and weight, because a device has one server.
     private mutating func service() throws(DNSMessageError) -> DNSRecord.Data {
         _ = try read(4)
         let port = try number()

@@ -17,7 +17,7 @@ struct ServiceAssembly {
         var attributes: [String: [UInt8]]?
     }
 
-    /// Ordered for display.
+    /// Address of a service. The order is that of the display.
     private struct Address: Hashable, Comparable {
         let kind: Kind
         let text: String
@@ -60,7 +60,7 @@ struct ServiceAssembly {
         }
     }
 
-    /// Open questions about the services found.
+    /// Questions to ask about the services found.
     var missing: [DNSQuestion] {
         services.flatMap { name, service in
             var questions: [DNSQuestion] = []
@@ -136,7 +136,7 @@ public struct ServiceInstance: Sendable, Equatable {
     /// Host name, such as `lamp.local`.
     public let host: DNSName
     public let port: Int
-    /// IPv4 first, then IPv6; link-local addresses with their zone (`fe80::1%wlan0`).
+    /// IPv4 addresses, then IPv6 ones; link-local addresses have their zone (`fe80::1%wlan0`).
     public let addresses: [String]
     /// TXT attributes with keys in lower case.
     public let attributes: [String: [UInt8]]

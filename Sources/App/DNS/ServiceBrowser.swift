@@ -21,7 +21,7 @@ public struct ServiceBrowser: Sendable {
     private let clock: any Clock<Duration>
 
     private static let eventLoops = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-    /// Most follow-up questions: four for each service. More wait for the next repetition.
+    /// Maximum number of follow-up questions: four for each service. Others wait for the next repetition.
     private static let mostQuestions = 4 * ServiceAssembly.maximumServices
 
     public init(_ type: DNSName = .altnetDevices, clock: any Clock<Duration> = ContinuousClock()) {
@@ -171,7 +171,7 @@ struct MulticastSocket {
         channel.writeAndFlush(envelope, promise: nil)
     }
 
-    /// RFC 6762, 3. For IPv6 only link-local addresses, which every interface has.
+    /// Returns the multicast group (RFC 6762, 3). IPv6 uses only link-local addresses, which every interface has.
     private static func group(for address: SocketAddress) -> SocketAddress? {
         switch address {
         case .v4: try? SocketAddress(ipAddress: "224.0.0.251", port: port)

@@ -13,7 +13,7 @@ struct ServiceAnnouncement: Sendable {
     private static let (hostTime, otherTime): (UInt32, UInt32) = (120, 4500)
     /// Time to live in seconds for legacy queries, which get no updates (RFC 6762, 6.7).
     private static let legacyTime: UInt32 = 10
-    /// Enumerates the services of a link (RFC 6763, 9).
+    /// Name that lists the services of a link (RFC 6763, 9).
     private static let everyService = DNSName("_services._dns-sd._udp.local")
 
     init(deviceId: String, port: Int) {
@@ -76,7 +76,7 @@ struct ServiceAnnouncement: Sendable {
     /// - Returns: the answer to a query, or nil if no record matches.
     func answer(to query: DNSMessage, isLegacy: Bool, address: [UInt8]) -> [UInt8]? {
         guard !query.isResponse else { return nil }
-        /// ANY (RFC 1035, 3.2.3)
+        /// The type ANY (RFC 1035, 3.2.3).
         let any = DNSRecordType(rawValue: 255)
         let all = records(address: address)
         let answers = all.filter { record in
@@ -114,7 +114,7 @@ struct ServiceAnnouncement: Sendable {
 }
 
 extension DNSName {
-    /// Uncompressed wire format.
+    /// The name in uncompressed wire format.
     fileprivate var bytes: [UInt8] { labels.flatMap { [UInt8($0.count)] + $0 } + [0] }
 }
 

@@ -21,7 +21,7 @@ package final class WorldListener {
         var unread: [UInt8] = []
     }
 
-    /// Further clients are disconnected.
+    /// Maximum number of clients. Further ones are disconnected.
     private static let clientLimit = 16
 
     /// - Parameter answer: returns the answer to a line. Neither has a line feed.

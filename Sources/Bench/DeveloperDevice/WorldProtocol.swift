@@ -3,7 +3,7 @@ import Simulation
 
 /// Request line to the world: `{"change":"repeater off"}`, or `{}` for its state.
 package struct WorldRequest: Codable, Equatable, Sendable {
-    /// In the words of scenarios; nil for a question.
+    /// The change in the words of scenarios; nil for a question.
     package var change: String?
 
     /// Maximum line length in both directions, in bytes without the line feed: a world of 500 access points.

@@ -4,9 +4,9 @@ import AgentModel
 struct AirBSS: Equatable {
     var bssid: BSSID
     var frequency: Frequency
-    /// In dBm.
+    /// Signal in dBm.
     var signal: Int
-    /// In units of 1024 µs.
+    /// Beacon interval in units of 1024 µs.
     var beaconInterval: UInt16 = 100
     var capability: UInt16 = 0
     var lastSeen: Instant
@@ -27,7 +27,7 @@ enum Elements {
     static let vendor: UInt8 = 221
     static let rsnExtension: UInt8 = 244
 
-    /// Stops at a truncated element.
+    /// Returns the first element with this ID. Stops at a truncated one.
     static func first(_ id: UInt8, in bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
         var rest = bytes
         while let kind = rest.first, let length = rest.little(1, as: UInt8.self), let body = rest.bytes(2, Int(length))
@@ -75,7 +75,7 @@ extension AirBSS {
     }
 
     static let longestElements = 1300
-    /// In dBm.
+    /// Noise level in dBm.
     static let noise = -95
 
     func scanResult(syncID: UInt16) -> [UInt8] { Self.scanResult(syncID: syncID, count: 1, record: record) }

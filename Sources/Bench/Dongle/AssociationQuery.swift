@@ -14,7 +14,7 @@ struct AssociationQuery: Equatable {
         case lost
     }
 
-    /// 1000 and 201 units of 1.024 ms, like wpa_supplicant.
+    /// Time limits of the query: 1000 and 201 units of 1.024 ms, like wpa_supplicant.
     private static let limit = Duration.milliseconds(1024)
     private static let pause = Duration.milliseconds(206)
     /// SA query action frames (IEEE 802.11-2020, 9.6.9).

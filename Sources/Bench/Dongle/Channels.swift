@@ -16,7 +16,7 @@ struct ChannelSpec: Hashable {
         }
     }
 
-    /// Nil for an invalid channel number.
+    /// Centre frequency; nil for an invalid channel number.
     var frequency: Frequency? {
         let channel = Int(value & 0xff)
         let isTwoPointFour = value & 0xc000 == 0

@@ -1,7 +1,7 @@
 enum ControlRequest: Equatable {
     /// Answer with these bytes of a descriptor or the boot loader.
     case data([UInt8])
-    /// Accept without effect.
+    /// Accept the request without effect.
     case done
     case unknown
     /// The transfer carries a command for the firmware.

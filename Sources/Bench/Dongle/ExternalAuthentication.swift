@@ -6,7 +6,7 @@ import AgentModel
 /// the firmware transmits the frames.
 struct AuthenticationFrame: Equatable {
     let accessPoint: BSSID
-    /// ID from the driver.
+    /// Number of the authentication, chosen by the driver.
     let number: UInt32
     /// Algorithm, transaction, status and the rest (IEEE 802.11-2020, 9.3.3.11).
     let body: [UInt8]

@@ -152,7 +152,7 @@ extension Firmware {
 
     // MARK: On and off
 
-    /// - Parameter argument: a length and a name. The empty name switches it off.
+    /// - Parameter argument: a length and a name. The empty name switches the access point off.
     private mutating func switchOn(_ argument: ArraySlice<UInt8>) throws(DongleError) -> [Effect] {
         guard let length = argument.little(0, as: UInt32.self), length <= 32, let name = argument.bytes(4, Int(length))
         else { throw .malformed("name of an access point") }

@@ -266,14 +266,15 @@ struct Firmware {
         return channel.value & 0xff
     }
 
-    /// The driver derives features from these words. "sae_ext" is SAE by the host. SAE by the firmware would be "sae".
+    /// Capabilities from which the driver derives features. "sae_ext" is SAE by the host. SAE by the firmware would be
+    /// "sae".
     private static let capabilities = """
         ap sta wme 802.11d 802.11h rm cqa cac dualband ampdu ampdu_tx ampdu_rx amsdurx tdls radio_pwrsave btamp p2p \
         proptxstatus mchan p2po anqpo vht-prop-rates dfrts wnm bsstrans mfp ndoe sae_ext \
 
         """
     private static let version = "wl0: Nov  1 2021 00:37:25 version 7.45.241 (emulated) FWID 01-703fd60\n"
-    /// Four records: best effort, background, video, voice.
+    /// Access categories in four records: best effort, background, video, voice.
     private static let accessCategories: [UInt8] = [
         0x03, 0xa4, 0, 0, 0x27, 0xa4, 0, 0, 0x42, 0x43, 0x5e, 0, 0x62, 0x32, 0x2f, 0,
     ]
@@ -467,7 +468,7 @@ struct Firmware {
 
 /// Roaming by the firmware, which `roamoff=1` disables.
 private struct Roaming {
-    /// In dBm. Roams below this signal.
+    /// Signal in dBm below which the firmware roams.
     var trigger = -75
     /// Required improvement in dB.
     var delta = 20
@@ -517,7 +518,7 @@ struct SignalLevels: Equatable {
         return !levels.isEmpty && place != last
     }
 
-    /// Big-endian, unlike the data of other events.
+    /// Returns the event in big-endian, unlike the data of other events.
     static func event(_ signal: Int, of bssid: BSSID) -> FirmwareEvent {
         var data: [UInt8] = []
         for number in [signal, signal - AirBSS.noise, AirBSS.noise] { data.append(big: Int32(clamping: number)) }

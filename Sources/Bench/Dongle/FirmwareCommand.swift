@@ -17,7 +17,7 @@ struct FirmwareCommand: Equatable {
     private static let headerLength = 16
     private static let longestOutput = 16_384
     private static let longestName = 63
-    /// Precedes the name of a variable for another interface. The interface number follows the name.
+    /// Prefix of a variable for another interface. The interface number follows the variable's name.
     private static let interfacePrefix = "bsscfg:"
 
     init(_ bytes: ArraySlice<UInt8>) throws(DongleError) {

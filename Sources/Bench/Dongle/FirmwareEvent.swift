@@ -76,7 +76,7 @@ struct FirmwareEvent: Equatable {
 
 /// Header of four bytes before each frame on the bulk endpoints.
 enum FrameHeader {
-    /// Version 2, no priority, no further words.
+    /// Returns a header with version 2, no priority and no further words.
     static func toHost(from interface: UInt8) -> [UInt8] { [0x20, 0, interface & 0xf, 0] }
 
     /// - Returns: the driver's interface and the Ethernet frame of a transfer; nil if it is too short.

@@ -5,7 +5,7 @@ struct FirmwareScanOrder: Equatable {
     let syncID: UInt16
     /// SSIDs to probe for; empty for a passive scan.
     let ssids: [SSID?]
-    /// Empty for all channels.
+    /// Channels to scan; empty for all.
     let channels: [ChannelSpec]
     /// Time per channel in milliseconds; nil for the firmware's setting.
     let active: Int?
@@ -76,9 +76,9 @@ struct FirmwareScanOrder: Equatable {
 }
 
 struct ScanTimes: Equatable {
-    /// In milliseconds.
+    /// Dwell time of an active scan in milliseconds.
     var active = 40
-    /// In milliseconds, for channels without permission to send, or scans without SSIDs.
+    /// Dwell time in milliseconds on channels without permission to send, or without SSIDs.
     var passive = 120
 
     /// Minimum time from the order to its results.

@@ -161,7 +161,7 @@ private final class Core: Sendable {
     /// Frames that the access point buffers while the radio sleeps, with their arrival times.
     private let kept = Mutex<[(arrival: Instant, frame: [UInt8])]>([])
 
-    /// Call it while the firmware is locked, so that events and orders keep their order.
+    /// Performs effects. The firmware must be locked, so that events and orders keep their order.
     private func perform(_ effects: [Firmware.Effect], of firmware: borrowing Firmware) {
         for effect in effects {
             switch effect {
@@ -235,7 +235,7 @@ private final class Air: @unchecked Sendable {  // Made on one thread, then used
     private let station: HwsimStation
     private var nextMeasure = Instant.now
 
-    /// Shorter than the beacon interval of 102 ms.
+    /// Interval of measurements, shorter than the beacon interval of 102 ms.
     private static let measureInterval = Duration.milliseconds(100)
 
     init(core: Core, station: HwsimStation) {

@@ -32,7 +32,7 @@ final class HwsimStation {
     }
 
     private struct RunningScan {
-        /// 0 for the station's own scan for a join.
+        /// Number of the driver's scan; 0 for the station's own scan for a join.
         let number: UInt32
         let order: FirmwareScanOrder
         let started: Instant

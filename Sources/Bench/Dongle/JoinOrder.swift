@@ -3,9 +3,9 @@ import AgentModel
 /// A join that the driver requests, with its earlier settings.
 struct JoinOrder: Equatable {
     let ssid: SSID
-    /// Nil for any access point of the network.
+    /// Access point to join; nil for any of the network.
     var bssid: BSSID?
-    /// Nil if the firmware must scan for it.
+    /// Channel of the access point; nil if the firmware must scan for it.
     var channel: ChannelSpec?
     /// Security element of the station; empty for none.
     var security: [UInt8] = []

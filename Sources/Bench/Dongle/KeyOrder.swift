@@ -4,7 +4,7 @@ import Netlink
 
 struct KeyOrder: Equatable {
     let index: UInt8
-    /// Empty to delete the key.
+    /// Key to install; empty to delete it.
     let key: [UInt8]
     /// OUI and number (IEEE 802.11-2020, table 9-149): 00-0f-ac:4 is CCMP.
     let cipher: UInt32

@@ -11,7 +11,7 @@ final class NetlinkConversation {
     private var sequence: UInt32 = 0
 
     private static let largestDatagram = 32 * 1024
-    /// In seconds.
+    /// Time limit of an answer in seconds.
     private static let patience = 10
 
     init() throws(DongleError) {

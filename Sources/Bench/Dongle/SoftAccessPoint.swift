@@ -13,7 +13,7 @@ struct SoftAccessPoint: Equatable {
     var isHidden = false
     var security = Security()
     var ssid: SSID?
-    /// Whether it waits for the end of a join on another channel, as the radio has only one.
+    /// Whether the access point waits for the end of a join on another channel, as the radio has only one.
     var isSuspended = false
     /// Group keys by index, set once by the driver.
     var groupKeys: [UInt8: KeyOrder] = [:]
@@ -188,7 +188,7 @@ struct ManagementFrame: Equatable {
         (self.kind, self.station, body) = (kind, station, Array(frame.dropFirst(24)))
     }
 
-    /// Nil for another type of frame or a truncated one.
+    /// Association request in the frame; nil for another type or a truncated frame.
     var association: AssociationRequest? {
         let isAgain = kind == Self.reassociationRequest
         guard kind == Self.associationRequest || isAgain, let capability = body[...].little(0, as: UInt16.self),
@@ -208,7 +208,7 @@ struct ManagementFrame: Equatable {
 struct AssociationRequest: Equatable {
     let isAgain: Bool
     let capability: UInt16
-    /// In beacons.
+    /// Listen interval in beacons.
     let listenInterval: UInt16
     let elements: [UInt8]
 

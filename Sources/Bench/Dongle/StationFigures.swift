@@ -12,7 +12,7 @@ struct StationFigures: Equatable {
     var framesReceived: UInt32 = 0
     var bytesSent: UInt64 = 0
     var bytesReceived: UInt64 = 0
-    /// In kbit/s.
+    /// Transmit rate in kbit/s.
     var transmitRate: Int = 0
     var receiveRate: Int = 0
 

@@ -82,7 +82,7 @@ final class USBPort: Sendable {
 
     func answer(_ answer: USBIPAnswer) { state.withLock { _ in write(answer) } }
 
-    /// Call it while the state is locked, so that answers are not mixed.
+    /// Writes an answer. The state must be locked, so that answers are not mixed.
     private func write(_ answer: USBIPAnswer) {
         // Ignore errors: the next read also fails after an unplug.
         try? writeAll(answer.bytes, to: socket, attempting: "answer")

@@ -35,7 +35,7 @@ package final class Fleet {
         var attempts = 0
         /// Last state included in `connected`.
         var isConnected = false
-        /// Whether it has been connected since `countReturns()`.
+        /// Whether the device has been connected since `countReturns()`.
         var hasReturned = false
         var isDark = false
         /// Time of the next tick, in milliseconds. Earlier entries in the agenda are obsolete.

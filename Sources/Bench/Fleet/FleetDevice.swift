@@ -49,7 +49,7 @@ struct FleetDevice {
 
     var isConnected: Bool { bridge.isConnected }
     var lostMessages: Int { bridge.lostMessages }
-    /// Whether its network forwards traffic.
+    /// Whether the device's network forwards traffic.
     private(set) var isOnNetwork = false
 
     /// Returns the phase of a staged password; nil if the change is unknown.

@@ -17,7 +17,7 @@ final class Poller {
 
     struct Interest: Equatable {
         let descriptor: Int32
-        /// False to wait for reading.
+        /// True to wait for writing, false to wait for reading.
         var isForWriting: Bool
     }
 
@@ -28,7 +28,7 @@ final class Poller {
         _ = epoll_ctl(descriptor, isNew ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, interest.descriptor, &event)
     }
 
-    /// Call it before you close the descriptor.
+    /// Removes a descriptor. Call this before you close the descriptor.
     func remove(_ interest: Interest) {
         var event = epoll_event()
         _ = epoll_ctl(descriptor, EPOLL_CTL_DEL, interest.descriptor, &event)

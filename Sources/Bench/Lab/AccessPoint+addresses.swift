@@ -43,7 +43,8 @@ extension AccessPoint {
 
     private static let losses = "netdev losses"
 
-    /// Adds another host to its network, with this address and its own hardware address. It answers ARP and pings.
+    /// Adds another host to the access point's network, with this address and its own hardware address. The host
+    /// answers ARP and pings.
     public func addHost(at address: IPv4Address) throws {
         try namespace.enter { () throws(LabError) in
             // Otherwise the access point's own interface also answers ARP for the host's address.

@@ -9,8 +9,8 @@ extension AccessPoint {
         var portalAnswersForEverybody = false
     }
 
-    /// Connects it to the internet: it routes there and sends the name server to its stations. Call it before
-    /// `powerOn`.
+    /// Connects the access point to the internet: it routes there and announces the name server to its stations. Call
+    /// this before `powerOn`.
     public func connect(to upstream: Upstream) throws {
         try upstream.connect(to: namespace, over: Upstream.Wire(number: number), network: networkNumber)
         try namespace.enter { () throws(LabError) in
@@ -21,7 +21,7 @@ extension AccessPoint {
         internet = Internet(upstream: upstream)
     }
 
-    /// Cuts its internet access. Wi-Fi and gateway keep working.
+    /// Cuts the network's internet access. Wi-Fi and gateway keep working.
     /// - Parameter blockage: whether packets disappear, or its router rejects them.
     public func cutInternet(_ blockage: Blockage = .drop) throws {
         internet?.blockage = blockage

@@ -21,15 +21,15 @@ public actor AccessPoint {
     let directory: String
     private(set) var settings: AccessPointSettings
     private var hostapd: Program?
-    /// Start of its beacons; nil while it is off.
+    /// Start of the beacons; nil while the access point is off.
     public private(set) var onSince: ContinuousClock.Instant?
     private var dnsmasq: Program?
     private var givesAddresses = true
     private var guests: [Program] = []
-    /// The network behind it; nil unless it is connected.
+    /// The network behind the access point; nil unless connected.
     var internet: Internet?
     private var hasOnlyIPv6 = false
-    /// Bridge between its radio and wires to other access points of its network; nil without wires.
+    /// Bridge between the radio and wires to other access points of the network; nil without wires.
     private var bridge: String?
     private var inside: String { bridge ?? radio.interface }
 
@@ -98,7 +98,7 @@ public actor AccessPoint {
 
     public var hostapdLog: String { (try? String(contentsOfFile: log("hostapd"), encoding: .utf8)) ?? "" }
 
-    /// Simulates radar on its channel, so that it must leave the channel (IEEE 802.11-2020, 11.8).
+    /// Simulates radar on the access point's channel, so that it must leave the channel (IEEE 802.11-2020, 11.8).
     public func hearRadar() throws { try radio.hearRadar() }
 
     // MARK: Settings
@@ -131,11 +131,11 @@ public actor AccessPoint {
         if on { try startDHCP() } else { endDHCP() }
     }
 
-    /// Makes its network IPv6-only: SLAAC for addresses, RDNSS (RFC 8106) for name servers, no DHCP. Call it before
+    /// Makes the network IPv6-only: SLAAC for addresses, RDNSS (RFC 8106) for name servers, no DHCP. Call this before
     /// `powerOn`.
     public func haveOnlyIPv6() { hasOnlyIPv6 = true }
 
-    /// Bridges its radio with a wire. Call it before `powerOn`.
+    /// Bridges the radio with a wire. Call this before `powerOn`.
     /// - Parameter isGateway: whether the network's gateway and DHCP server are here, or at the other end.
     func bridge(with wire: String, isGateway: Bool) throws(LabError) {
         let name = "bridge"
@@ -149,7 +149,7 @@ public actor AccessPoint {
         settings.bridge = name
     }
 
-    /// Pings an address from its network. The scenario must end the pinger.
+    /// Pings an address from the access point's network. The scenario must end the pinger.
     public func pinger(to address: IPv4Address, every interval: Duration) throws -> Pinger {
         try namespace.enter { () throws(LabError) in try Pinger(target: address, identifier: 0xa16, every: interval) }
     }
@@ -157,8 +157,8 @@ public actor AccessPoint {
     /// Sends a command to hostapd's control interface (see hostapd_cli).
     public func ask(_ command: String) throws -> String { try control.ask(command) }
 
-    /// Starts a program in its network, like a machine that is connected by cable. The lab's end ends it too. Its
-    /// output goes to `<log>.log` in the lab's records.
+    /// Starts a program in the access point's network, like a machine that is connected by cable. The program ends with
+    /// the lab at the latest. Its output goes to `<log>.log` in the lab's records.
     /// - Parameter input: file for standard input.
     public func start(
         _ path: String, _ arguments: [String], environment: [String: String] = [:], input: String = "/dev/null",

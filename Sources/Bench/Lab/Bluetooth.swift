@@ -9,7 +9,7 @@ public final class Bluetooth: Sendable {
     private let programs: [Program]
     private let bluez: Mutex<Program>
     private let directory: String
-    /// In the format of `DBUS_SYSTEM_BUS_ADDRESS`.
+    /// Address of the bus in the format of `DBUS_SYSTEM_BUS_ADDRESS`.
     public let bus: String
 
     private static let daemon = "/usr/libexec/bluetooth/bluetoothd"

@@ -23,7 +23,7 @@ actor CaptivePortal {
 
     static func name(ofNetwork number: Int) -> String { "portal\(number).lab.example" }
 
-    /// URL of its API (RFC 8910).
+    /// URL of the portal's API (RFC 8910).
     static func api(ofNetwork number: Int) -> String { "https://\(name(ofNetwork: number))/api" }
 
     init(

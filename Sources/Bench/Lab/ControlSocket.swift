@@ -75,7 +75,7 @@ final class FileDescriptor: Sendable {
 }
 
 public struct IPv4Address: Hashable, Sendable {
-    /// In host order: 10.1.0.1 is 0x0a010001.
+    /// Address in host order: 10.1.0.1 is 0x0a010001.
     public let value: UInt32
 
     init(value: UInt32) { self.value = value }

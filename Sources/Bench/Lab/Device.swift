@@ -267,7 +267,7 @@ public actor Device {
         decisions.dropFirst(mark).filter { $0.kind.rawValue == "join" }.compactMap { $0.to?.ssid }
     }
 
-    /// SSIDs on which it was online since `mark`, in order.
+    /// SSIDs on which the device was online since `mark`, in order.
     public nonisolated func stations(since mark: Int = 0) -> [SSID] {
         decisions.dropFirst(mark).filter { $0.kind.rawValue == "online" }.compactMap { $0.to?.ssid }
     }

@@ -104,7 +104,7 @@ public enum LabClock {
         guard clock_settime(CLOCK_REALTIME, &now) == 0 else { throw .lastCall("set the clock") }
     }
 
-    /// Seconds since 1970.
+    /// Current time in seconds since 1970.
     public static var time: Int {
         var now = timespec()
         clock_gettime(CLOCK_REALTIME, &now)

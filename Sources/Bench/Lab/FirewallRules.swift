@@ -1,7 +1,7 @@
 public enum Blockage: String, Hashable, Sendable {
-    /// Without an answer.
+    /// Drops the packets without an answer.
     case drop
-    /// With an answer: reset for TCP, "prohibited" (ICMP) for others.
+    /// Refuses the packets with an answer: reset for TCP, "prohibited" (ICMP) for others.
     case reject
 }
 
@@ -28,7 +28,7 @@ struct FirewallRules {
         var answersForEverybody = false
     }
 
-    /// Each set of rules in a namespace needs its own table.
+    /// Name of the table. Each set of rules in a namespace needs its own.
     var table = Self.routers
     static let routers = "inet lab"
     static let signedIn = "signed_in"

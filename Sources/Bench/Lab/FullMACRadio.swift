@@ -9,13 +9,13 @@ public enum RadioKind: String, Sendable {
     /// A radio with its own firmware and the Raspberry Pi's driver (brcmfmac).
     case fullMAC = "fullmac"
 
-    /// Whether it supports WPA3. brcmfmac leaves SAE to the firmware, which has none. Only the copy of the driver that
-    /// treats the dongle as Cypress' supports it (board/lab/install, from Linux 6.18 on).
+    /// Whether the radio supports WPA3. brcmfmac leaves SAE to the firmware, which has none. Only the copy of the
+    /// driver that treats the dongle as Cypress' supports it (board/lab/install, from Linux 6.18 on).
     public var hasSAE: Bool {
         self == .softMAC || access("/lib/modules/\(Lab.kernel.trimmingLine)/updates/brcmfmac.ko", F_OK) == 0
     }
 
-    /// `$LAB_RADIO`, or mac80211_hwsim if it is not set; nil for an invalid value.
+    /// Kind of radio from `$LAB_RADIO`, or mac80211_hwsim if it is not set; nil for an invalid value.
     static let wanted = ProcessInfo.processInfo.environment["LAB_RADIO"].map(Self.init(rawValue:)) ?? .softMAC
 }
 

@@ -6,11 +6,11 @@ public struct HomeAssistant: Sendable {
     private let program: Program
     private let orders: String
 
-    /// Whether this machine has it (`make home-assistant`).
+    /// Whether Home Assistant is installed on this machine (`make home-assistant`).
     public static let isInstalled = access("\(Lab.checkout)/.board/home-assistant/opt/ha", X_OK) == 0
     private static let bridge = Device.program("altnet-mqtt", beside: Device.binary)
 
-    /// Starts it next to a running device. Returns when all entities exist.
+    /// Starts Home Assistant next to a running device. Returns when all entities exist.
     public init(in lab: Lab, beside device: Device) async throws {
         orders = "\(lab.directory)/home-assistant.orders"
         try Lab.write("", to: orders)
@@ -26,7 +26,7 @@ public struct HomeAssistant: Sendable {
     }
 
     public struct Entity: Sendable {
-        /// Name from the bridge.
+        /// Name of the entity, from the bridge.
         let name: String
         public let id: String
         public var state: String
@@ -43,7 +43,7 @@ public struct HomeAssistant: Sendable {
         return entities
     }
 
-    /// Selects a network like a user of the device's select.
+    /// Selects a network as a user does in Home Assistant.
     public func choose(_ network: String) throws { try Lab.write(network + "\n", to: orders, O_APPEND) }
 
     public func shows(_ network: String, within limit: Duration) async throws {

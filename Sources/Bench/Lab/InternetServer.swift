@@ -5,7 +5,7 @@ import Glibc
 
 /// A server for the device in the lab's internet: mosquitto, or nginx with TLS.
 public actor InternetServer {
-    /// Reachable through each access point with internet.
+    /// Address that is reachable through each access point with internet.
     public nonisolated let address: IPv4Address
     public nonisolated let port: UInt16
     private let name: String
@@ -27,7 +27,7 @@ public actor InternetServer {
         self.directory = directory
     }
 
-    /// Starts it and returns when it listens.
+    /// Starts the server and returns when it listens.
     public func start() async throws {
         guard program?.isRunning != true else { return }
         program = try namespace.enter { () throws(LabError) in
@@ -39,19 +39,19 @@ public actor InternetServer {
         }
     }
 
-    /// Kills it (SIGKILL). Connections are reset, and new ones refused.
+    /// Kills the server (SIGKILL). Connections are reset, and new ones refused.
     public func kill() {
         program?.kill()
         program = nil
     }
 
-    /// Stops it (SIGSTOP). The kernel still acknowledges data, but nothing answers.
+    /// Stops the server (SIGSTOP). The kernel still acknowledges data, but nothing answers.
     public func freeze() { program?.freeze() }
 
-    /// Continues it (SIGCONT).
+    /// Continues the server (SIGCONT).
     public func thaw() { program?.thaw() }
 
-    /// Sets the firewall in front of it; nil to let everything through.
+    /// Sets the firewall in front of the server; nil to let everything through.
     public func firewall(_ blockage: Blockage?) throws {
         var rules = FirewallRules(inputs: blockage.map { [.port(port, $0)] } ?? [])
         rules.table = "inet port\(port)"
@@ -85,11 +85,11 @@ enum WebServer {
 public enum NameService: Hashable, Sendable {
     case right
     case silent
-    /// SERVFAIL.
+    /// Answers SERVFAIL.
     case failing
-    /// NXDOMAIN.
+    /// Answers NXDOMAIN.
     case denying
-    /// This address for all names.
+    /// Answers with this address for all names.
     case everythingAt(IPv4Address)
 }
 

@@ -227,8 +227,8 @@ public actor Lab {
         try await EchoConnection(with: accessPoint.gateway)
     }
 
-    /// Starts a program for the scenario, such as the agent. The lab's end ends it too. Its output goes to `<name>.log`
-    /// in `directory`.
+    /// Starts a program for the scenario, such as the agent. The program ends with the lab at the latest. Its output
+    /// goes to `<name>.log` in `directory`.
     /// - Parameters:
     ///   - path: a path, or the name of a system program.
     ///   - log: another name for the log.

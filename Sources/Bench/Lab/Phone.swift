@@ -72,7 +72,7 @@ public actor Phone {
 }
 
 extension Program {
-    /// First complete line of JSON in its output; nil if there is none yet.
+    /// First complete line of JSON in the program's output; nil if there is none yet.
     fileprivate var firstLine: [UInt8]? {
         get throws {
             let written = Array(try Data(contentsOf: URL(filePath: log)))

@@ -23,7 +23,7 @@ public final class Pinger: Sendable {
         var replies: [Moment] = []
         var roundTrips: [Duration] = []
 
-        /// The number on the wire wraps at 65536. Take the latest match.
+        /// Records a reply. The number on the wire wraps at 65536, so the latest match counts.
         mutating func recordReply(_ sequence: UInt16) {
             replies.append(.now)
             let latest = sent.count - 1

@@ -43,26 +43,26 @@ public final class Program: Sendable {
     /// Exit status, or 128 plus the signal that ended it; nil while it runs.
     public var exitStatus: Int32? { isRunning ? nil : waitForEnd() }
 
-    /// Processes of its group, including helpers.
+    /// Processes of the program's group, including helpers.
     public var processes: [Int32] {
         let all = ((try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []).compactMap { Int32($0) }
         return all.filter { getpgid($0) == pid }.sorted()
     }
 
-    /// Kills it (SIGKILL), like a power cut or a crash.
+    /// Kills the program (SIGKILL), like a power cut or a crash.
     public func kill() {
         // Kill the group, as helpers outlive their parent (dhcpcd's does, with root's rights).
         _ = Glibc.kill(-pid, SIGKILL)
         _ = waitForEnd()
     }
 
-    /// Stops all its processes (SIGSTOP).
+    /// Stops all processes of the program (SIGSTOP).
     public func freeze() { _ = Glibc.kill(-pid, SIGSTOP) }
 
-    /// Continues all its processes (SIGCONT).
+    /// Continues all processes of the program (SIGCONT).
     public func thaw() { _ = Glibc.kill(-pid, SIGCONT) }
 
-    /// Ends it with SIGTERM, and with SIGKILL after `limit`.
+    /// Ends the program with SIGTERM, and with SIGKILL after `limit`.
     public func terminate(within limit: Duration = .seconds(2)) async {
         if isRunning { _ = Glibc.kill(pid, SIGTERM) }
         let deadline = ContinuousClock.now + limit
@@ -160,7 +160,7 @@ extension Program {
 
 /// Memory settings for the C library from the package's unit in the sources of this build, as used on boards.
 enum UnitEnvironment {
-    /// Read once, as a scenario's time runs meanwhile.
+    /// Memory settings, read once, as a scenario's time continues while reading.
     static let memory: [String: String] = {
         let unit = (try? String(contentsOfFile: Lab.checkout + "/board/systemd/altnet.service", encoding: .utf8)) ?? ""
         return memory(in: unit)

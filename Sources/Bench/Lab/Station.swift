@@ -43,7 +43,7 @@ public actor Station {
 
     public nonisolated var currentInterface: String? { currentRadio?.currentInterface }
 
-    /// The current radio. One with its own firmware gets a new number at each plug.
+    /// Radio at present. One with its own firmware gets a new number at each plug.
     private nonisolated var currentRadio: Radio? {
         guard Lab.radioKind == .softMAC else { return FullMACRadio.present }
         return radio.isThere ? radio : Radio.present(radioAddress)
@@ -249,7 +249,7 @@ public actor Station {
     /// Removes an interface from the radio, by default the first, like a failing driver.
     public func removeInterface(_ name: String? = nil) throws { try iw("dev", name ?? link.name, "del") }
 
-    /// Adds an interface to the radio, which is down. By default it has the first one's name.
+    /// Adds an interface, which is down, to the radio. It gets the first interface's name by default.
     public func addInterface(_ name: String? = nil) throws {
         try iw("phy", currentRadio?.phy ?? radio.phy, "interface", "add", name ?? interface, "type", "managed")
     }
@@ -371,7 +371,7 @@ public struct ConfiguredNetwork: Sendable {
 struct LossDetection {
     private let values: [String: Substring]
 
-    /// Defaults of the kernel.
+    /// The kernel's default values.
     static let kernels = Self(values: ["beacon_loss_count": "7", "max_nullfunc_tries": "2", "probe_wait_ms": "500"])
 
     /// Values for the hidden radio of a dongle, whose firmware counts beacons itself.
@@ -391,7 +391,7 @@ struct LossDetection {
         return Self(values: Dictionary(settings) { $1 })
     }
 
-    /// Read once, as a scenario's time runs meanwhile.
+    /// Kernel options, read once, as a scenario's time continues while reading.
     private static let options = try? String(contentsOfFile: optionsPath, encoding: .utf8)
     private static let optionsPath = Lab.checkout + "/board/modprobe/mac80211.conf"
 

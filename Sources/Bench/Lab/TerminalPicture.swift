@@ -26,7 +26,8 @@ public struct TerminalPicture {
             """
     }
 
-    /// Each span has a position and a length, as characters from a fallback font may have another width.
+    /// Returns the element of a span. Each has a position and a length, as characters from a fallback font may have
+    /// another width.
     private static func element(_ span: Span) -> String {
         let text = span.text.reduce(into: "") { text, character in
             switch character {

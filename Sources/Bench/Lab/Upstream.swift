@@ -80,7 +80,7 @@ public actor Upstream {
     }
     private var app: InternetServer?
 
-    /// Starts a program in this internet, which ends it too.
+    /// Starts a program in this internet. The program ends with it at the latest.
     public func run(_ program: String, _ arguments: [String]) throws -> Program {
         let started = try start(program, arguments)
         programs.append(started)

@@ -102,7 +102,8 @@ public actor WirelessPhone {
         PhoneBrowser(namespace: namespace, address: address)
     }
 
-    /// Starts a program on the phone, which ends it too. Its output goes to `<log>.log` in the lab's records.
+    /// Starts a program on the phone. The program ends with the phone at the latest. Its output goes to `<log>.log` in
+    /// the lab's records.
     public func run(_ path: String, _ arguments: [String], log: String) throws -> Program {
         let program = try start(path, arguments, log: log)
         guests.append(program)

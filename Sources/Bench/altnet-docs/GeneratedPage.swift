@@ -16,7 +16,7 @@ struct GeneratedPage {
         init(_ name: String, _ text: String) { (self.name, self.text) = (name, text) }
     }
 
-    /// Every generated file.
+    /// Returns every generated file.
     static func all(in repository: Repository) throws -> [GeneratedPage] {
         let schema = try SchemaTables(json: repository.text(of: "Docs/protocol.schema.json"))
         let help = try CommandHelp.ofAltnet()

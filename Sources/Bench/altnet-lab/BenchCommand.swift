@@ -130,7 +130,7 @@ struct BenchCommand: AsyncParsableCommand {
         return ChildProcess.wait(for: machine)
     }
 
-    /// More of `board/lab/run`'s options, one word a line, as `board/lab/bench` wrote them.
+    /// Further options for `board/lab/run`, one word a line, as `board/lab/bench` wrote them.
     private var options: [String] { text("options", in: folder).split(separator: "\n").map(String.init) }
 
     private func report(_ text: String) {

@@ -4,7 +4,7 @@ import Simulation
 
 /// Measures the policy's decision time with many access points in range.
 struct CrowdBenchmark {
-    /// Number on three bands. Every other one belongs to one of the device's networks.
+    /// Number of access points on three bands. Every other one belongs to one of the device's networks.
     let accessPoints: Int
 
     private static let networks = 11
@@ -49,7 +49,7 @@ struct CrowdBenchmark {
         return Times(median: times[times.count / 2], worst: times[times.count - 1])
     }
 
-    /// Access points that are too weak to switch to.
+    /// Returns a scan of access points that are too weak to switch to.
     private func observations(_ known: [KnownNetwork], at now: Instant, round: Int) -> [BSS] {
         (0..<accessPoints).compactMap { number in
             guard let bssid = BSSID(bytes: [2, 0, 0, 0, UInt8(number >> 8 & 255), UInt8(number & 255)]) else {

@@ -3,7 +3,7 @@ import Foundation
 /// A private mosquitto. It ends with this process, even if this process is killed.
 final class OwnBroker {
     private let folder: String
-    /// Below the range of ephemeral ports.
+    /// Port of the broker, below the range of ephemeral ports.
     private let port = 20_000 + Int(getpid() % 10_000)
     private let isEncrypted: Bool
     private var process: Process?

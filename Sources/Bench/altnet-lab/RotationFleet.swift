@@ -15,7 +15,7 @@ struct RotationFleet {
     let broker: BrokerAddress
     let authorities: String?
     let devices: Int
-    /// In seconds, as in the owner's file.
+    /// Seconds to keep both passwords, as in the owner's file.
     let keepFor: Int
     let limit: Int
     /// Kills a node of the broker when half of the devices have answered; nil for no kill.

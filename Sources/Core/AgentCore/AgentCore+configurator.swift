@@ -3,7 +3,8 @@ import Failover
 
 // Wi-Fi Easy Connect: a device without a network listens for a configurator.
 extension AgentCore {
-    /// Listens while no network is stored or being joined, and no switch is in progress.
+    /// Listens for an Easy Connect configurator while no network is stored or being joined, and no switch is in
+    /// progress.
     mutating func reviewConfigurator() {
         let isWanted =
             settings.listensForConfigurator && state.namedNetworks.isEmpty && policy.phase == .offline
@@ -13,7 +14,7 @@ extension AgentCore {
         emit(.listenForConfigurator(inUse, isWanted))
     }
 
-    /// Handles that wpa_supplicant stopped to listen: it received a network, or the exchange failed.
+    /// Handles the end of listening: wpa_supplicant received a network, or the exchange failed.
     mutating func configuratorLeft() {
         lastPublished.isListening = false
         reviewConfigurator()

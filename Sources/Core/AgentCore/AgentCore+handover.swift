@@ -5,9 +5,9 @@ import Failover
 struct HandoverState: Sendable {
     var found: Handover?
     var reviews: UInt64 = 0
-    /// Last value sent to the policy.
+    /// Whether the spare station is ready, as last sent to the policy.
     var isSpareReady = false
-    /// Last review for which the spare interface was created, at most once each.
+    /// Last review for which the spare interface was created, which happens at most once for each review.
     var added: UInt64 = 0
     /// Spare interface from the settings. After a switch it is the one in use.
     let ownSpare: StationID?
@@ -30,7 +30,7 @@ package struct HandoverRadios: Sendable, Equatable {
         var obstacle: Handover.Obstacle? { links < 2 ? .oneLink : channels < 2 ? .oneChannel : nil }
     }
 
-    /// Nil if the station has no radio at present.
+    /// Radio in use; nil if the station has none at present.
     package var inUse: Radio?
     package var spare: Radio?
 

@@ -8,7 +8,7 @@ package struct NewPassword: Sendable, Equatable {
     let changeID: String
     let ssid: SSID
     let key: StagedPassword.Key
-    /// Seconds; nil for no limit.
+    /// Seconds to keep the password; nil for no limit.
     let keepFor: Int?
 
     package init(changeID: String, ssid: SSID, key: StagedPassword.Key, keepFor: Int?) {

@@ -27,7 +27,7 @@ package enum AgentEvent: Sendable {
     /// The state of a modem has changed. The kernel snapshot contains it.
     case modemChanged
     case supplicant(StationID, SupplicantEvent)
-    /// The network of an Easy Connect configurator was commanded or refused.
+    /// The switch to the network of an Easy Connect configurator was started or refused.
     case configuratorLeft(StationID)
     case ipv4(StationID, IPv4Event)
     case ipv6(StationID, IPv6Event)
@@ -61,7 +61,7 @@ package enum AgentEvent: Sendable {
     case recoveryEnded(RecoverySteps.Step, problem: String?)
     /// Answer to `Effect.reviewHandover` and `Effect.addInterface`: capabilities of the radios.
     case radiosFound(UInt64, HandoverRadios)
-    /// Like `radiosFound`, but already evaluated. Only the simulator sends it.
+    /// Like `radiosFound`, but already evaluated. Only the simulator sends this event.
     case handoverFound(UInt64, Handover)
     /// Answer to `Effect.claim`: names of the providers for each access point.
     case claimed([BSSID: [String]])

@@ -8,7 +8,7 @@ package struct ClockReading: Sendable, Hashable {
 
     package init(instant: Instant, time: Timestamp) { (self.instant, self.time) = (instant, time) }
 
-    /// Seconds since 1970 of another moment, by the current wall clock.
+    /// Returns a moment in seconds since 1970, by the current wall clock.
     func seconds(of moment: Instant) -> UInt32 {
         UInt32(clamping: (time.millisecondsSince1970 - (instant - moment).milliseconds) / 1000)
     }

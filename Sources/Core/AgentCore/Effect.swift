@@ -32,7 +32,7 @@ package enum Effect: Sendable {
     case startSupplicants
     /// Start or stop listening for a configurator (Wi-Fi Easy Connect).
     case listenForConfigurator(StationID, Bool)
-    /// Read the kernel's regulatory domain. Answered by `rules`, if known.
+    /// Read the kernel's regulatory domain. Answered by `rules` if it is known.
     case readRules(StationID)
 
     // MARK: Scans and measurements
@@ -66,16 +66,17 @@ package enum Effect: Sendable {
     case recover(StationID, RecoverySteps.Step)
     /// Restore settings that a driver loses in a reset.
     case restoreRadio(StationID)
-    /// Keep this across restarts.
+    /// Keep the state of the recovery across restarts.
     case rememberRecovery(RecoverySteps.PersistentState)
 
     // MARK: Setup access point
 
-    /// Read the radio's capabilities for it. Answered by `AgentEvent.setupAccessPoint` with this number.
+    /// Read the capabilities of the radio for the setup access point. Answered by `AgentEvent.setupAccessPoint` with
+    /// this number.
     case askSetupAccessPointRadio(UInt64, beside: StationID)
-    /// Open it. `AgentEvent.setupAccessPoint` reports its state.
+    /// Open the setup access point. `AgentEvent.setupAccessPoint` reports its state.
     case openSetupAccessPoint(UInt64, SetupAccessPointOrder)
-    /// Close the one with this number. `AgentEvent.setupAccessPoint` reports the end.
+    /// Close the setup access point with this number. `AgentEvent.setupAccessPoint` reports the end.
     case closeSetupAccessPoint(UInt64)
     case rememberSetupAccessPoint(SetupAccessPoint.Opening?)
 
@@ -97,7 +98,7 @@ package enum Effect: Sendable {
 
     case answer(RequestID, Result<Response.Body, ProtocolError>)
     case publish(Event.Body)
-    /// Read the connectivity. Answered by `connectivity`.
+    /// Read the connectivity state. Answered by `connectivity`.
     case readConnectivity
     case service(String)
     case addressesChanged

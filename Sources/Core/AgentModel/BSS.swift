@@ -1,7 +1,7 @@
 /// A network of one access point, as found by a scan.
 public struct BSS: Hashable, Sendable, Codable {
     public let bssid: BSSID
-    /// Nil if the access point hides its name and no probe request named it.
+    /// SSID; nil if the access point hides it and no probe request named it.
     public let ssid: SSID?
     public let frequency: Frequency
     /// Signal strength in dBm of the last beacon or probe response, -200 to 100.
@@ -9,7 +9,7 @@ public struct BSS: Hashable, Sendable, Codable {
     public let lastSeen: Instant
     public let security: Security
     public let protection: LinkProtection
-    /// Nil if the access point does not support fast transition (802.11r).
+    /// Mobility domain; nil if the access point does not support fast transition (802.11r).
     public let mobility: MobilityDomain?
 
     /// - Parameter protection: The usual protection of `security` if nil.

@@ -14,7 +14,7 @@ public enum ReachLevel: String, Sendable, CaseIterable, Comparable {
 
 /// Whether the current network has internet access.
 public enum InternetState: String, Sendable, CaseIterable {
-    /// Not checked yet, or there is no validation source.
+    /// Internet access was not checked yet, or there is no validation source.
     case unknown
     case yes
     case no
@@ -68,7 +68,7 @@ public struct ConnectionStatus: Sendable, Equatable {
     public var reason: ReachProblem?
     /// Whether the target answers at a public address. A middlebox can redirect the name to a local address.
     public var isFar: Bool
-    /// When the connection entered `state`.
+    /// Time at which the connection entered `state`.
     public var since: Instant
 
     public var isOnline: Bool { state == .ready }

@@ -17,11 +17,11 @@ public struct EnterpriseCredential: Sendable, Equatable {
     public let identity: String
     /// Outer identity, sent in the clear; nil for ``identity``.
     public let anonymousIdentity: String?
-    /// PEAP and EAP-TTLS only.
+    /// Password, for PEAP and EAP-TTLS only.
     public let password: Secret?
     /// EAP-TLS only: the device's certificate, followed by the intermediate certificates.
     public let clientCertificate: String?
-    /// EAP-TLS only.
+    /// Private key, for EAP-TLS only.
     public let privateKey: Secret?
     /// Trusted root certificate; nil for the system's authorities.
     public let caCertificate: String?

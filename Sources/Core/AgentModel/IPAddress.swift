@@ -10,7 +10,7 @@ public enum AddressFamily: Hashable, Sendable {
 }
 
 public struct IPAddress: Hashable, Sendable {
-    /// IPv4-mapped IPv6 addresses (RFC 4291, 2.5.5.2) count as IPv4.
+    /// Address family. IPv4-mapped IPv6 addresses (RFC 4291, 2.5.5.2) count as IPv4.
     public let family: AddressFamily
     /// The address in the lowest 32 or 128 bits.
     let bits: UInt128
@@ -32,7 +32,7 @@ public struct IPAddress: Hashable, Sendable {
 
     public var isIPv4: Bool { family == .ipv4 }
 
-    /// 4 or 16 bytes in network order.
+    /// Bytes of the address in network order, 4 or 16.
     public var bytes: [UInt8] {
         (0..<family.byteCount).reversed().map { UInt8(truncatingIfNeeded: bits >> (8 * $0)) }
     }
@@ -53,17 +53,17 @@ public struct IPAddress: Hashable, Sendable {
 extension IPAddress {
     public var isUnspecified: Bool { bits == 0 }
 
-    /// 127.0.0.0/8 and ::1.
+    /// True for 127.0.0.0/8 and ::1.
     public var isLoopback: Bool { isIPv4 ? bits >> 24 == 127 : bits == 1 }
 
-    /// 169.254.0.0/16 (RFC 3927) and fe80::/10 (RFC 4291, 2.5.6). Routers do not forward it.
+    /// True for 169.254.0.0/16 (RFC 3927) and fe80::/10 (RFC 4291, 2.5.6), which routers do not forward.
     public var isLinkLocal: Bool { isIPv4 ? bits >> 16 == 0xa9fe : bits >> 118 == 0x3fa }
 
-    /// 224.0.0.0/4 and ff00::/8.
+    /// True for 224.0.0.0/4 and ff00::/8.
     public var isMulticast: Bool { isIPv4 ? bits >> 28 == 0xe : bits >> 120 == 0xff }
 
-    /// Not routed on the internet: 10.0.0.0/8, 172.16.0.0/12 and 192.168.0.0/16 (RFC 1918), 100.64.0.0/10 (RFC 6598),
-    /// fc00::/7 (RFC 4193).
+    /// True for addresses that are not routed on the internet: 10.0.0.0/8, 172.16.0.0/12 and 192.168.0.0/16 (RFC 1918),
+    /// 100.64.0.0/10 (RFC 6598), fc00::/7 (RFC 4193).
     public var isPrivate: Bool {
         switch family {
         case .ipv4: bits >> 24 == 10 || bits >> 20 == 0xac1 || bits >> 16 == 0xc0a8 || bits >> 22 == 0x191
@@ -107,7 +107,7 @@ extension IPAddress {
         }
     }
 
-    /// Six IPv6 groups and an IPv4 address.
+    /// Maximum length of a text: six IPv6 groups and an IPv4 address.
     private static let longestText = 45
     private static let colon = UInt8(ascii: ":")
 
@@ -163,7 +163,7 @@ extension IPAddress {
 }
 
 extension IPAddress: CustomStringConvertible {
-    /// Dotted decimal for IPv4, RFC 5952 for IPv6.
+    /// Dotted decimal form for IPv4, RFC 5952 for IPv6.
     public var description: String {
         switch family {
         case .ipv4: bytes.map { "\($0)" }.joined(separator: ".")

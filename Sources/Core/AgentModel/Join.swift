@@ -42,7 +42,7 @@ public struct JoinRequest: Sendable, Equatable {
     }
 
     public enum Credential: Sendable, Equatable {
-        /// Open and OWE networks.
+        /// Open and OWE networks have no key.
         case none
         /// `psk` is the 256-bit key of WPA2 (IEEE 802.11-2020, annex J.4.1), derived once when the network is stored.
         /// SAE uses the passphrase.
@@ -53,7 +53,8 @@ public struct JoinRequest: Sendable, Equatable {
 
 /// Why a join failed or a link ended. Each kind has its own back-off.
 public enum JoinFailure: String, Error, Sendable, CaseIterable, Codable {
-    /// 4-way handshake, SAE or IEEE 802.1X failed. One failure can be frame loss, two in a row are a wrong password.
+    /// The 4-way handshake, SAE or IEEE 802.1X failed. One failure can be frame loss, two in a row are a wrong
+    /// password.
     case wrongKey
     /// The access point has no room for another station (status 17 and similar).
     case accessPointFull

@@ -109,7 +109,7 @@ extension Secret: Decodable {
             return
         }
         guard let number = Int(text), secrets.indices.contains(number) else {
-            throw DecodingError.dataCorruptedError(in: container, debugDescription: "a secret that was not taken out")
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "a secret still in the text")
         }
         self = secrets[number]
     }

@@ -11,9 +11,10 @@ public enum RadioEvent: Hashable, Sendable {
     case beaconLoss
     /// Number of successive frames that the access point has not acknowledged.
     case packetLoss(frames: Int)
-    /// Associated with an access point, after a join or roaming. Keys may still be missing.
+    /// A connection was made, after a join or roaming. Keys may still be missing.
     case connected(BSSID)
-    /// Status code of the refusal (IEEE 802.11-2020, table 9-50); nil if the access point did not answer.
+    /// A join failed, with the status code of the refusal (IEEE 802.11-2020, table 9-50); nil if the access point did
+    /// not answer.
     case connectionFailed(BSSID?, status: Int?)
     /// The link has ended, with the reason code (IEEE 802.11-2020, table 9-49).
     case disconnected(reason: Int?, byAccessPoint: Bool)

@@ -19,7 +19,7 @@ public enum RouteEvent: Hashable, Sendable {
 public struct NetworkInterface: Hashable, Sendable {
     public let index: Int
     public let name: String
-    /// Set up by the administrator.
+    /// Whether the administrator has set the interface up.
     public let isUp: Bool
     /// True if the link is connected: a cable, an access point, or a modem's cellular network.
     public var hasCarrier: Bool { isLowerUp && !isDisconnected }
@@ -45,7 +45,7 @@ public struct NetworkInterface: Hashable, Sendable {
 
         public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-        /// One peer only: modems, most tunnels.
+        /// The link has one peer only: modems, most tunnels.
         public static let pointToPoint = Traits(rawValue: 1 << 0)
         /// The link resolves addresses by ARP or neighbour discovery.
         public static let hasNeighbours = Traits(rawValue: 1 << 1)
@@ -70,7 +70,7 @@ public struct NetworkInterface: Hashable, Sendable {
 /// An address of an interface (`RTM_NEWADDR`).
 public struct InterfaceAddress: Hashable, Sendable {
     public let family: AddressFamily
-    /// Four or sixteen bytes, in network order.
+    /// Bytes of the address in network order, four or sixteen.
     public let bytes: [UInt8]
     public let prefixLength: Int
     public let scope: Scope
@@ -93,14 +93,14 @@ public struct InterfaceAddress: Hashable, Sendable {
         (self.scope, self.index, self.isTentative) = (scope, index, isTentative)
     }
 
-    /// Usual notation without the prefix length.
+    /// Address in the usual notation, without the prefix length.
     package var text: String { IPAddress(bytes: bytes)?.description ?? "?" }
 }
 
 /// A default route in the main table (`RTM_NEWROUTE`).
 public struct DefaultRoute: Hashable, Sendable {
     public let family: AddressFamily
-    /// Nil on point-to-point links.
+    /// Address of the gateway; nil on point-to-point links.
     public let gateway: [UInt8]?
     /// Index of the interface.
     public let index: Int

@@ -74,7 +74,7 @@ extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomR
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// Zeroes memory in a way that the optimizer cannot remove.
+/// Zeroes memory so that the optimizer cannot remove the writes.
 public func wipe(_ buffer: UnsafeMutableRawBufferPointer) {
     guard let start = buffer.baseAddress else { return }
     #if canImport(Darwin)
@@ -142,7 +142,7 @@ package struct ProtectedMemory: ~Copyable {
         }
 
         static let pageSize = Int(getpagesize())
-        /// 64 bytes on a page of 4 KiB.
+        /// Size of a unit: 64 bytes on a page of 4 KiB.
         static let unitSize = pageSize / UInt64.bitWidth
 
         /// - Parameter byteCount: At most one page.
@@ -161,7 +161,7 @@ package struct ProtectedMemory: ~Copyable {
         /// Frees the bytes that `take` returned. The owner has already wiped them.
         mutating func giveBack(_ bytes: UnsafeMutableRawBufferPointer) {
             guard let start = bytes.baseAddress, let index = pages.firstIndex(where: { $0.holds(start) }) else {
-                preconditionFailure("memory given back that was not taken here")
+                preconditionFailure("freed memory that was not allocated here")
             }
             pages[index].giveBack(Self.units(bytes.count), at: start)
             if pages[index].isEmpty, pages.count(where: \.isEmpty) > 1 {
@@ -170,7 +170,7 @@ package struct ProtectedMemory: ~Copyable {
             }
         }
 
-        /// Zero bytes take one unit too, so that they have an address to free.
+        /// Returns the number of units. Zero bytes take one unit too, so that they have an address to free.
         private static func units(_ byteCount: Int) -> Int { max(1, (byteCount + unitSize - 1) / unitSize) }
     }
 
@@ -212,7 +212,7 @@ package struct ProtectedMemory: ~Copyable {
 
         fileprivate mutating func giveBack(_ units: Int, at position: UnsafeMutableRawPointer) {
             let mask = Self.mask(units, from: (position - start) / ProtectedPages.unitSize)
-            precondition(free & mask == 0, "memory given back twice")
+            precondition(free & mask == 0, "memory freed twice")
             free |= mask
         }
 

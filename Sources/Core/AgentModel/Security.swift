@@ -10,13 +10,13 @@ public enum Security: String, Sendable, CaseIterable, Codable {
     case wpa3 = "wpa3-sae"
     /// PSK and SAE.
     case wpa2wpa3 = "wpa2-wpa3"
-    /// IEEE 802.1X.
+    /// The network uses IEEE 802.1X.
     case enterprise
-    /// Broken, and never joined.
+    /// WEP is broken, and never joined.
     case wep
     /// First-generation WPA, or TKIP as pairwise or group cipher: broken, and never joined.
     case legacy = "wpa-tkip"
-    /// Only unknown ciphers or key management.
+    /// The network offers only unknown ciphers or key management.
     case unknown
 
     /// Whether a network stored with a passphrase can use this.
@@ -29,7 +29,7 @@ public enum Security: String, Sendable, CaseIterable, Codable {
 /// Protection of a link beyond a pre-shared key: offered by an access point, negotiated, or the minimum that the device
 /// accepts.
 public struct LinkProtection: OptionSet, Hashable, Sendable, Codable {
-    /// Stored on disk and in recordings: the bits must not change.
+    /// Bits, which must not change, as they are stored on disk and in recordings.
     public let rawValue: UInt8
 
     public init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -126,7 +126,7 @@ public enum InvalidPassphrase: Error, Equatable, CustomStringConvertible {
     case notPrintableASCII
     /// WPA3 only: length in bytes.
     case saeLength(Int)
-    /// WPA3 only.
+    /// The password is not text, which only a WPA3 network allows.
     case notText
 
     public var description: String {

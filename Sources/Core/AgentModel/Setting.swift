@@ -43,7 +43,7 @@ package struct Setting: Sendable {
         Setting(name, .number(range, unit), .value("\(standard)"), effect, meaning)
     }
 
-    /// In whole seconds.
+    /// Makes a setting in whole seconds.
     package static func seconds(
         _ name: String, _ range: ClosedRange<Int>, standard: Duration, _ effect: Effect, _ meaning: String
     ) -> Setting {

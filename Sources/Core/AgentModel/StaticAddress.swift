@@ -1,12 +1,12 @@
 /// Static IPv4 address for a network, used instead of DHCP.
 public struct StaticAddress: Hashable, Sendable {
-    /// IPv4 only.
+    /// IPv4 address of the device.
     public let address: IPAddress
-    /// 8 to 32.
+    /// Prefix length, 8 to 32.
     public let prefixLength: Int
     /// Next hop of the default route, within the subnet; nil for a network without one.
     public let gateway: IPAddress?
-    /// IPv4 or IPv6, in the order of use. At most ``maximumServers``.
+    /// Name servers (IPv4 or IPv6) in the order of use. At most ``maximumServers``.
     public let nameServers: [IPAddress]
 
     public static let maximumServers = 3
@@ -60,7 +60,7 @@ public enum Addressing: Hashable, Sendable {
     case dhcp
     case fixed(StaticAddress)
 
-    /// Nil for DHCP.
+    /// Static address; nil for DHCP.
     public var address: StaticAddress? {
         switch self {
         case .dhcp: nil
@@ -73,7 +73,7 @@ public enum StaticAddressError: Error, Hashable, Sendable {
     case address(IPAddress)
     /// The text does not have the form `192.168.1.20/24`.
     case notation
-    /// Not 8 to 32.
+    /// Prefix length outside 8 to 32.
     case prefixLength(Int)
     /// The gateway is not another host in the subnet.
     case gateway(IPAddress)

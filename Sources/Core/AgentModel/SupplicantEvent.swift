@@ -14,7 +14,7 @@ public enum SupplicantEvent: Sendable, Equatable {
     case disassociationImminent(within: Duration)
     /// The access point asks the device to move to another one of the network.
     case transitionRequested
-    /// A neighbour of the access point, and its channel. Requested after each join.
+    /// A neighbour of the access point, and its channel. The agent asks for neighbours after each join.
     case neighbour(BSSID, Frequency)
     /// A link has ended, with the reason code of IEEE 802.11-2020, table 9-49, or 0 if none is known.
     /// `locallyGenerated` is true if the station ended it (to switch, to leave, or without beacons).

@@ -6,7 +6,7 @@
     import Darwin
 #endif
 
-/// Failed system call.
+/// A failed system call.
 public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Object of "cannot", such as "open /run/x".
     public let attempt: String
@@ -23,5 +23,5 @@ public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
     public var reason: String { String(cString: strerror(errno)) }
 }
 
-/// The C library's `errno`. `SystemError.errno` shadows it.
+/// The C library's `errno`, which `SystemError.errno` shadows.
 @usableFromInline func lastError() -> Int32 { errno }

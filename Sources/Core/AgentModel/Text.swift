@@ -1,4 +1,4 @@
-/// Pairs of hexadecimal digits.
+/// Text form of bytes as pairs of hexadecimal digits.
 public enum Hex {
     public static func string(_ bytes: some Sequence<UInt8>) -> String {
         String(decoding: bytes.lazy.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 0xf)]] }, as: UTF8.self)

@@ -46,7 +46,7 @@ extension Duration {
 }
 
 extension Int64 {
-    /// Sum, clamped to `Int64`: some operands come from outside.
+    /// Returns the sum, clamped to `Int64`, as some operands come from outside.
     fileprivate func addingWithin(_ other: Int64) -> Int64 {
         let (sum, isTooLong) = addingReportingOverflow(other)
         return isTooLong ? (other < 0 ? .min : .max) : sum
@@ -99,13 +99,13 @@ public struct BackOff: Hashable, Sendable {
 public struct TokenBucket: Sendable {
     /// Tokens per period; also parts added per millisecond.
     private let rate: Int64
-    /// Milliseconds; also parts per token.
+    /// Period in milliseconds; also parts per token.
     private let period: Int64
     private let capacity: Int64
     private var level: Int64
     private var filled: Instant?
 
-    /// Limits of counts and of the period (one day). Products of both are far below `Int64.max`.
+    /// Maximum counts and period (one day). Products of both are far below `Int64.max`.
     private static let most: Int64 = 1_000_000_000
     private static let longestPeriod: Int64 = 86_400_000
     /// Maximum debt, in multiples of the capacity.

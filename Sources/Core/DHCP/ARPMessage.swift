@@ -67,6 +67,6 @@ extension ARPMessage {
     }
 
     private static let length = 28
-    /// Ethernet (1), IPv4 (0x0800), and their address lengths.
+    /// Header of Ethernet (1) and IPv4 (0x0800), with their address lengths.
     private static let kind: [UInt8] = [0, 1, 8, 0, 6, 4]
 }

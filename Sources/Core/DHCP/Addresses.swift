@@ -1,7 +1,7 @@
 import AgentModel
 
 public struct IPv4Address: Hashable, Sendable, Comparable {
-    /// Host byte order: `192.168.1.2` is 0xc0a80102.
+    /// Address in host byte order: `192.168.1.2` is 0xc0a80102.
     public let bits: UInt32
 
     public init(bits: UInt32) { self.bits = bits }
@@ -27,7 +27,7 @@ public struct IPv4Address: Hashable, Sendable, Comparable {
     /// 6890, 2.2.2).
     public var isHost: Bool { ![0, 127].contains(bits >> 24) && bits >> 28 < 0xe }
 
-    /// 169.254.0.0/16: self-assigned, never given out by a server (RFC 3927, 1.6).
+    /// True for 169.254.0.0/16: self-assigned, never given out by a server (RFC 3927, 1.6).
     public var isLinkLocal: Bool { bits >> 16 == 0xa9fe }
 
     public static func < (left: Self, right: Self) -> Bool { left.bits < right.bits }
@@ -45,7 +45,7 @@ extension IPv4Address {
 public struct Subnet: Hashable, Sendable {
     /// First address; all bits after the prefix are zero.
     public let network: IPv4Address
-    /// 0 to 32.
+    /// Prefix length, 0 to 32.
     public let prefixLength: Int
 
     /// - Parameter prefixLength: Clamped to 0 to 32.

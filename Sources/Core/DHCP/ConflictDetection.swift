@@ -15,8 +15,8 @@ struct ConflictDetection: Hashable, Sendable {
     /// Waits between probes, in ms.
     private let waits: [ClosedRange<Int64>]
     private var lastDefence: Instant?
-    /// Check of claimants that may answer for every address. One per address, so that false claims cannot delay it
-    /// again.
+    /// Check of a claimant that may answer for every address. Each address has one check, so that false claims cannot
+    /// delay it again.
     private var trial: Trial?
     private var hadTrial = false
     /// Hosts that answer for every address. Their claims are ignored.
@@ -25,7 +25,7 @@ struct ConflictDetection: Hashable, Sendable {
     private enum Phase { case probing, announcing, defending }
 
     private struct Trial: Hashable {
-        /// All claimants. One that answers for every address may be faster than the real owner.
+        /// All claimants, as a host that answers for every address may be faster than the real owner.
         var claimants: [HardwareAddress]
         let end: Instant
     }
@@ -38,7 +38,7 @@ struct ConflictDetection: Hashable, Sendable {
         case answersForAll(HardwareAddress)
     }
 
-    /// - Parameter isQuick: True without a server: a second probe follows after 0.1 s.
+    /// - Parameter isQuick: true for an address without a server. A second probe then follows after 0.1 s.
     init(of address: IPv4Address, isQuick: Bool = false, at now: Instant) {
         self.address = address
         next = now
@@ -126,7 +126,8 @@ struct ConflictDetection: Hashable, Sendable {
         return [.send(.announcement(address, from: hardware))]
     }
 
-    /// RFC 5227, 1.1. `PROBE_WAIT` is not needed: association already spreads devices in time.
+    /// Random wait before the first probe in milliseconds (RFC 5227, 1.1). `PROBE_WAIT` is not needed: association
+    /// already spreads devices in time.
     private static let probeWait: ClosedRange<Int64> = 1000...2000
     private static let announceWait: ClosedRange<Int64> = 2000...2000
     private static let announceCount = 2

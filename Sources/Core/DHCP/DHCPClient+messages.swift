@@ -49,7 +49,7 @@ extension DHCPClient {
         return .unicast(message.bytes, from: lease.address, to: lease.server)
     }
 
-    /// Requests an extension. Unicast answers arrive, because the address is in use.
+    /// Requests an extension of the lease. Unicast answers arrive, because the address is in use.
     private mutating func more(of lease: Lease, _ exchange: Exchange) -> DHCPMessage {
         var message = message(.request, exchange, seconds: 1)
         (message.clientAddress, message.wantsBroadcast) = (lease.address, false)

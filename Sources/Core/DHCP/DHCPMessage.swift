@@ -7,7 +7,7 @@ public struct DHCPMessage: Equatable, Sendable {
         case reply = 2
     }
 
-    /// RFC 2132, 9.6, and RFC 3203.
+    /// Message type (RFC 2132, 9.6, and RFC 3203).
     public enum Kind: UInt8, Sendable, CaseIterable {
         case discover = 1
         case offer = 2
@@ -46,11 +46,11 @@ public struct DHCPMessage: Equatable, Sendable {
 }
 
 public enum DHCPMessageError: Error, Hashable, Sendable {
-    /// Shorter than the header, or longer than ``DHCPMessage/longest``.
+    /// The message is shorter than the header, or longer than ``DHCPMessage/longest``.
     case badLength
-    /// Unknown operation, or hardware other than Ethernet and Wi-Fi.
+    /// The operation is unknown, or the hardware is neither Ethernet nor Wi-Fi.
     case badHeader
-    /// BOOTP message without options.
+    /// The message is BOOTP without options.
     case noOptions
     case truncatedOption(DHCPOption)
     case noKind
@@ -92,8 +92,8 @@ extension DHCPMessage {
         }
     }
 
-    /// Options may continue in the file and server name fields, in this order (RFC 2131, 4.1; RFC 3396, 5). The
-    /// overload option counts only in the first field, so there is no recursion.
+    /// Parses the options. They may continue in the file and server name fields, in this order (RFC 2131, 4.1; RFC
+    /// 3396, 5). The overload option counts only in the first field, so there is no recursion.
     private static func options(of bytes: [UInt8]) throws(DHCPMessageError) -> DHCPOptions {
         var options = DHCPOptions()
         try options.read(bytes[fixedLength...])
@@ -110,7 +110,7 @@ extension DHCPMessage {
         return options
     }
 
-    /// UDP payload. The message type comes first, as some servers require.
+    /// UDP payload of the message. The message type comes first, as some servers require.
     public var bytes: [UInt8] {
         var options = DHCPOptions()
         options.append(.messageType, [kind.rawValue])

@@ -23,13 +23,13 @@ public struct DHCPOption: RawRepresentable, Hashable, Sendable {
     static let renewalTime = DHCPOption(rawValue: 58)
     static let rebindingTime = DHCPOption(rawValue: 59)
     static let clientIdentifier = DHCPOption(rawValue: 61)
-    /// RFC 4039
+    /// Rapid commit (RFC 4039).
     static let rapidCommit = DHCPOption(rawValue: 80)
-    /// RFC 8910
+    /// Captive portal (RFC 8910).
     static let captivePortal = DHCPOption(rawValue: 114)
-    /// RFC 3397
+    /// Search domains (RFC 3397).
     static let searchDomains = DHCPOption(rawValue: 119)
-    /// RFC 3442
+    /// Classless static routes (RFC 3442).
     static let routes = DHCPOption(rawValue: 121)
     static let end = DHCPOption(rawValue: 255)
 

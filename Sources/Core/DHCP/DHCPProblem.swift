@@ -75,7 +75,7 @@ extension DHCPProblem: CustomStringConvertible {
             "DHCP: the address is refused by server \(server?.description ?? "unnamed")"
                 + (text.isEmpty ? "" : ": \(text)")
         case .forceRenew: "DHCP: ignoring FORCERENEW"
-        case .otherGateway(let hardware): "ARP: another network, the gateway's address is now at \(hardware)"
+        case .otherGateway(let hardware): "ARP: this is another network, the gateway's address is now at \(hardware)"
         case .conflict(let address, let hardware): "ARP: \(address) is in use by \(hardware)"
         case .claimed(let address, let hardware):
             "ARP: keeping \(address), which is repeatedly claimed by \(hardware)"

@@ -11,9 +11,9 @@ import AgentModel
 public struct DHCPServer: Sendable {
     public struct Settings: Sendable, Equatable {
         public var address: IPv4Address
-        /// 8 to 30.
+        /// Prefix length, 8 to 30.
         public var prefixLength: Int
-        /// Lease time. Short, to free the addresses of absent phones.
+        /// Lease time, which is short to free the addresses of absent phones.
         public var leaseTime: Duration
         /// URL of the captive portal API (RFC 8910), for clients that ask for it. At most 255 bytes, else it is
         /// omitted.
@@ -28,9 +28,9 @@ public struct DHCPServer: Sendable {
     }
 
     public struct Answer: Sendable, Equatable {
-        /// Starts with the IPv4 header.
+        /// Packet to send, starting with the IPv4 header.
         public let packet: [UInt8]
-        /// Destination on the link.
+        /// Hardware address of the destination.
         public let hardware: HardwareAddress
     }
 
@@ -40,7 +40,7 @@ public struct DHCPServer: Sendable {
     private var addresses: [HardwareAddress: IPv4Address] = [:]
 
     private struct Binding {
-        /// Nil if the address was declined as taken by another host.
+        /// Client of the address; nil if a client declined it because another host uses it.
         var client: HardwareAddress?
         var end: Instant
         var isOffer: Bool
@@ -48,11 +48,11 @@ public struct DHCPServer: Sendable {
 
     /// Maximum number of addresses, above what an access point can serve.
     private static let poolSize: UInt32 = 200
-    /// A client requests one of its offers within seconds.
+    /// Time for which an offer is reserved. A client requests one of its offers within seconds.
     private static let offerTime = Duration.seconds(30)
-    /// Time for which a declined address is not given out.
+    /// Time for which a declined address stays unused.
     private static let declineTime = Duration.seconds(600)
-    /// Maximum number of declined addresses: any station can decline one after the other.
+    /// Maximum number of declined addresses, as any station can decline one after the other.
     static let mostDeclined = 8
 
     public init(settings: Settings) {
@@ -236,7 +236,7 @@ public struct DHCPServer: Sendable {
         return answer
     }
 
-    /// RFC 2131, 4.1: unicast to the current or future address, broadcast for a NAK or on request.
+    /// Sends an answer (RFC 2131, 4.1): unicast to the current or future address, broadcast for a NAK or on request.
     private func send(_ answer: DHCPMessage, to message: DHCPMessage) -> Answer {
         let isForAll = answer.kind == .nak || message.clientAddress == .unspecified && message.wantsBroadcast
         let destination =

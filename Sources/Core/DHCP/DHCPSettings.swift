@@ -3,7 +3,7 @@ import AgentModel
 /// User settings of the client.
 public struct DHCPSettings: Sendable, Hashable {
     public var identifier = ClientIdentifier.hardware
-    /// Name sent to the server, which may publish it in DNS. Nil to send none.
+    /// Name sent to the server, which may publish it in DNS; nil to send none.
     public var hostName: HostName?
     /// Whether to hide the device's identity (RFC 7844). Use it with randomized hardware addresses.
     public var isAnonymous: Bool

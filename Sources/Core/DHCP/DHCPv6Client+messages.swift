@@ -46,12 +46,12 @@ extension DHCPv6Client {
         return message
     }
 
-    /// An anonymous INFORMATION-REQUEST omits the client identifier (RFC 7844, 4.3.1).
+    /// Whether the message names the client. An anonymous INFORMATION-REQUEST does not (RFC 7844, 4.3.1).
     private func namesClient(_ kind: DHCPv6Message.Kind) -> Bool {
         kind != .informationRequest || !settings.isAnonymous
     }
 
-    /// Leaves all times to the server (RFC 8415, 18.2.1).
+    /// Returns the association's option, which leaves all times to the server (RFC 8415, 18.2.1).
     private func association(of addresses: [IPAddress]) -> [UInt8] {
         var inner = DHCPv6Options()
         for address in addresses.prefix(IPv6Lease.mostAddresses) {

@@ -251,27 +251,28 @@ extension IPv6Lease {
 
 /// Retransmission times of DHCPv6 (RFC 8415, 7.6 and 15), with quick first ones. See Docs/contributor/address.md.
 enum DHCPv6Timing {
-    /// `SOL_MAX_RT` and `INF_MAX_RT`.
+    /// Longest wait: `SOL_MAX_RT` and `INF_MAX_RT`.
     static let longestWait = Duration.seconds(3600)
     /// Valid `SOL_MAX_RT` and `INF_MAX_RT` from a server, in seconds (RFC 8415, 21.24).
     static let longestWaits: ClosedRange<UInt32> = 60...86_400
-    /// `REQ_MAX_RT`
+    /// Longest wait for the answer to a request: `REQ_MAX_RT`.
     static let longestRequestWait = Duration.seconds(30)
-    /// `REQ_MAX_RC`
+    /// Number of requests: `REQ_MAX_RC`.
     static let requestCount = 10
-    /// `DEC_MAX_RC`
+    /// Number of declines: `DEC_MAX_RC`.
     static let declineCount = 4
-    /// `IRT_DEFAULT`, and the limits of a server's value, in seconds (RFC 8415, 21.23).
+    /// Default refresh time (`IRT_DEFAULT`), and the limits of a server's value, in seconds (RFC 8415, 21.23).
     static let refresh: UInt32 = 86_400
     static let refreshes: ClosedRange<UInt32> = 600...IPv6Lease.longest
 
-    /// Wait after a message was sent `sent` times, at least 1: quick as for IPv4, then 2 s, doubling up to `last`.
+    /// Returns the wait after a message was sent `sent` times, at least 1: quick as for IPv4, then 2 s, doubling up to
+    /// `last`.
     static func wait(after sent: Int, last: Duration, using generator: inout some RandomNumberGenerator) -> Duration {
         guard sent >= DHCPTiming.quickCount else { return DHCPTiming.wait(after: sent, using: &generator) }
         return spread(BackOff(first: .seconds(2), last: last).wait(after: sent - DHCPTiming.quickCount), &generator)
     }
 
-    /// `REN_TIMEOUT` and `REN_MAX_RT`, equal to those of REBIND.
+    /// Returns the wait between renewals: `REN_TIMEOUT` and `REN_MAX_RT`, equal to those of REBIND.
     static func renewalWait(after sent: Int, using generator: inout some RandomNumberGenerator) -> Duration {
         spread(BackOff(first: .seconds(10), last: .seconds(600)).wait(after: sent - 1), &generator)
     }

@@ -56,18 +56,18 @@ public struct DHCPv6Option: RawRepresentable, Hashable, Sendable {
     static let elapsedTime = DHCPv6Option(rawValue: 8)
     static let status = DHCPv6Option(rawValue: 13)
     static let rapidCommit = DHCPv6Option(rawValue: 14)
-    /// RFC 3646
+    /// Name servers (RFC 3646).
     static let nameServers = DHCPv6Option(rawValue: 23)
-    /// RFC 3646
+    /// Search domains (RFC 3646).
     static let searchDomains = DHCPv6Option(rawValue: 24)
-    /// RFC 4075
+    /// SNTP servers (RFC 4075).
     static let simpleTimeServers = DHCPv6Option(rawValue: 31)
     static let refreshTime = DHCPv6Option(rawValue: 32)
-    /// RFC 5908
+    /// NTP servers (RFC 5908).
     static let timeServers = DHCPv6Option(rawValue: 56)
     static let longestSolicitWait = DHCPv6Option(rawValue: 82)
     static let longestInformationWait = DHCPv6Option(rawValue: 83)
-    /// RFC 8910
+    /// Captive portal (RFC 8910).
     static let captivePortal = DHCPv6Option(rawValue: 103)
 
     /// Options requested with an address. RFC 8415, 21.7, requires the maximum wait.
@@ -137,7 +137,7 @@ public struct DHCPv6Status: Hashable, Sendable {
 }
 
 extension DHCPv6Status: CustomStringConvertible {
-    /// Omits the server's text, which is untrusted.
+    /// Text of the status, without the server's own text, which is untrusted.
     public var description: String {
         switch self {
         case .success: "success"
@@ -152,7 +152,7 @@ extension DHCPv6Status: CustomStringConvertible {
 }
 
 extension DHCPv6Options {
-    /// Success if missing, failure if truncated.
+    /// Status option: success if it is missing, failure if truncated.
     var status: DHCPv6Status {
         guard let value = self[.status] else { return .success }
         return UInt16(bytes: value.prefix(2)).map { DHCPv6Status(code: $0) } ?? .unspecifiedFailure

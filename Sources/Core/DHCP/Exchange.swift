@@ -3,8 +3,8 @@ import AgentModel
 /// Request to servers with its retransmissions.
 struct Exchange: Hashable, Sendable {
     private(set) var transaction: UInt32
-    /// First transmission with this transaction ID. The lease counts from here, because the answer does not identify
-    /// the retransmission.
+    /// Time of the first transmission with this transaction ID. The lease counts from here, because the answer does not
+    /// identify the retransmission.
     private(set) var began: Instant
     private(set) var sent = 1
     /// Time of the next transmission.
@@ -38,7 +38,7 @@ struct Exchange: Hashable, Sendable {
 enum DHCPTiming {
     /// Quick first waits: usually only the first packet after the association is lost.
     private static let quick: [Duration] = [.milliseconds(100), .milliseconds(200), .milliseconds(400), .seconds(1)]
-    /// RFC 2131, 4.1: 4 s, doubling up to 64 s, plus or minus up to 1 s.
+    /// Slow repetition (RFC 2131, 4.1): 4 s, doubling up to 64 s, with up to 1 s of random deviation.
     private static let slow = BackOff(first: .seconds(4), last: .seconds(64))
 
     /// Number of quick transmissions. Later ones get a new transaction ID.
@@ -51,21 +51,21 @@ enum DHCPTiming {
         return slow.wait(after: sent - quickCount) + .milliseconds(jitter)
     }
 
-    /// Half of the remaining time, at least a minute (RFC 2131, 4.4.5).
+    /// Returns half of the remaining time, at least a minute (RFC 2131, 4.4.5).
     static func renewalWait(at now: Instant, until end: Instant) -> Duration { max(.seconds(60), (end - now) / 2) }
 
     /// Time for the lease's server to overrule another server's NAK: while rebooting, and for an address in use.
     static let refusalWait = Duration.milliseconds(100)
     static let refusalWaitInUse = Duration.seconds(1)
 
-    /// Number of requests for the remembered address before a new search, in 0.7 s.
+    /// Number of requests for the remembered address, within 0.7 s, before a new search.
     static let rebootCount = 3
     /// Maximum number of remembered servers, and of remembered addresses.
     static let mostShunned = 16
 
-    /// Number of requests for an offered address before starting over, in about 6 s.
+    /// Number of requests for an offered address, within about 6 s, before starting over.
     static let requestCount = quickCount
-    /// Number of requests to confirm an address in use before keeping it, in about a minute (RFC 2131, 3.2).
+    /// Number of requests, within about a minute, to confirm an address in use before keeping it (RFC 2131, 3.2).
     static let confirmCount = quickCount + 3
 
     /// Pause before starting over. The first restart is immediate, because networks change; the pause limits requests
@@ -78,7 +78,7 @@ enum DHCPTiming {
     /// `RATE_LIMIT_INTERVAL`).
     static func pause(afterConflicts conflicts: Int) -> Duration { conflicts >= 10 ? .seconds(60) : .seconds(10) }
 
-    /// From the fourth transmission on, every second request asks for a broadcast answer. Some networks do not deliver
-    /// unicast to a device without an address.
+    /// Returns true for every second request from the fourth on, which asks for a broadcast answer. Some networks do
+    /// not deliver unicast to a device without an address.
     static func wantsBroadcast(after sent: Int) -> Bool { sent >= 4 && sent.isMultiple(of: 2) }
 }

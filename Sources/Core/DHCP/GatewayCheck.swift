@@ -5,7 +5,7 @@ struct GatewayCheck: Hashable, Sendable {
     private let gateway: IPv4Address
     private let address: IPv4Address
     private let hardware: HardwareAddress
-    /// Nil for a new network.
+    /// Gateway's known hardware address; nil for a new network.
     private let expected: HardwareAddress?
     private var sent = 0
     /// Time of the next request.

@@ -2,13 +2,13 @@ import AgentModel
 
 /// Addresses and configuration from a DHCPv6 server.
 public struct IPv6Lease: Hashable, Sendable {
-    /// 1 to 4.
+    /// Addresses of the lease, 1 to 4.
     public var addresses: [Address]
     /// DUID of the server, 3 to 130 bytes.
     public var server: [UInt8]
-    /// T1: renew with the same server.
+    /// Time T1, at which the client renews with the same server.
     public var renewal: Instant
-    /// T2: rebind with any server.
+    /// Time T2, at which the client rebinds with any server.
     public var rebinding: Instant
     public var hardware: HardwareAddress
     public var configuration = NetworkConfiguration()

@@ -6,7 +6,7 @@ public struct IPv6Datagram: Equatable, Sendable {
     public let destination: IPAddress
     public let payload: [UInt8]
 
-    /// RFC 8415, 7.2.
+    /// UDP port of clients (RFC 8415, 7.2).
     static let clientPort: UInt16 = 546
     static let serverPort: UInt16 = 547
 
@@ -72,7 +72,7 @@ public struct RouterSolicitation: Equatable, Sendable {
         (self.source, self.hardware) = (source, hardware)
     }
 
-    /// Starts with the IPv6 header; nil if `source` is IPv4.
+    /// Packet of the message, starting with the IPv6 header; nil if `source` is IPv4.
     public var packet: [UInt8]? {
         guard let anyone = IPAddress("::"), let routers = IPv6Group.routers.address,
             (source ?? anyone).family == .ipv6
@@ -88,9 +88,9 @@ public struct RouterSolicitation: Equatable, Sendable {
 
 /// Link-local multicast groups.
 public enum IPv6Group: Sendable {
-    /// ff02::2 (RFC 4291, 2.7.1)
+    /// All routers: ff02::2 (RFC 4291, 2.7.1).
     case routers
-    /// ff02::1:2 (RFC 8415, 7.1)
+    /// All DHCPv6 servers: ff02::1:2 (RFC 8415, 7.1).
     case dhcpServers
 
     public var address: IPAddress? {

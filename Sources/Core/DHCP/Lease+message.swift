@@ -101,7 +101,7 @@ private struct LeaseReader {
 
     // MARK: Times
 
-    /// Seconds, in ascending order.
+    /// Reads the renewal times in seconds, in ascending order.
     private mutating func times() throws(LeaseError) -> (renewal: Int, rebinding: Int, lease: Int) {
         let seconds = try required(options.number(.leaseTime, as: UInt32.self))
         guard let seconds else { throw .missing(.leaseTime) }

@@ -3,16 +3,16 @@ import AgentModel
 /// Address and configuration from a DHCP server.
 public struct Lease: Hashable, Sendable {
     public var address: IPv4Address
-    /// 8 to 32.
+    /// Prefix length, 8 to 32.
     public var prefixLength: Int
     /// Next hop of the default route. Outside ``subnet`` it needs an on-link route.
     public var gateway: IPv4Address?
     /// Server identifier, used as the destination of renewals.
     public var server: IPv4Address
     public var nameServers: [IPv4Address] = []
-    /// Letters, digits, hyphens, underscores and dots only.
+    /// Search domains of letters, digits, hyphens, underscores and dots only.
     public var searchDomains: [String] = []
-    /// 1280 to 65,535 bytes; nil for the link's default.
+    /// MTU of 1280 to 65,535 bytes; nil for the link's default.
     public var mtu: Int?
     public var timeServers: [IPv4Address] = []
     /// Captive portal API (RFC 8908): https URL in printable ASCII.
@@ -20,9 +20,9 @@ public struct Lease: Hashable, Sendable {
     /// Other routes than the default route (RFC 3442).
     public var routes: [Route] = []
 
-    /// T1: renew with the same server.
+    /// Time T1, at which the client renews with the same server.
     public var renewal: Instant
-    /// T2: rebind with any server.
+    /// Time T2, at which the client rebinds with any server.
     public var rebinding: Instant
     public var expiry: Instant
 
@@ -33,7 +33,7 @@ public struct Lease: Hashable, Sendable {
 
     public struct Route: Hashable, Sendable {
         public let destination: Subnet
-        /// Nil if the destination is on-link.
+        /// Gateway of the route; nil if the destination is on-link.
         public let gateway: IPv4Address?
 
         public init(to destination: Subnet, by gateway: IPv4Address?) {

@@ -2,7 +2,7 @@ import AgentModel
 
 /// Network configuration except addresses, from DHCP and router advertisements.
 public struct NetworkConfiguration: Hashable, Sendable {
-    /// In order of use. Link-local addresses refer to the network's interface.
+    /// Name servers in order of use. Link-local addresses refer to the network's interface.
     public var nameServers: [IPAddress] = []
     public var searchDomains: [String] = []
     public var timeServers: [IPAddress] = []
@@ -35,9 +35,9 @@ public struct NetworkConfiguration: Hashable, Sendable {
 
 /// NAT64 prefix (RFC 6052, 2.2).
 public struct NAT64Prefix: Hashable, Sendable, CustomStringConvertible {
-    /// All bits after the prefix are zero.
+    /// Address whose bits after the prefix are all zero.
     public let address: IPAddress
-    /// 32, 40, 48, 56, 64 or 96.
+    /// Prefix length: 32, 40, 48, 56, 64 or 96.
     public let length: Int
 
     /// - Parameter address: Bits after the prefix are ignored. IPv4 and invalid prefixes return nil.

@@ -61,7 +61,7 @@ public struct RouterAdvertisements: Sendable {
 
     public init() {}
 
-    /// Earliest expiry.
+    /// Earliest expiry of a router's announcements.
     public var deadline: Instant? { routers.flatMap(\.ends).min() }
 
     /// Valid configuration. Routers heard first come first.

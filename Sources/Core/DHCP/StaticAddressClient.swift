@@ -52,7 +52,8 @@ public struct StaticAddressClient {
         var gateway: GatewayCheck?
     }
 
-    /// Time from the first probe. Answers take milliseconds, and a second probe follows after half of it.
+    /// Time from the first probe to the use of the address. Answers take milliseconds, and a second probe follows after
+    /// half of it.
     private static let probeTime = Duration.milliseconds(200)
     private static let pauses = BackOff(first: .seconds(1), last: .seconds(64))
     private static let mostTold = 32

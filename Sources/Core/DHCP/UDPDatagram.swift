@@ -9,7 +9,7 @@ public struct UDPDatagram: Equatable, Sendable {
     public enum Sender: Sendable {
         case client, server
 
-        /// RFC 2131, 4.1.
+        /// UDP ports of the message (RFC 2131, 4.1).
         fileprivate var ports: (source: UInt16, destination: UInt16) {
             switch self {
             case .client: (68, 67)
@@ -25,18 +25,18 @@ public struct UDPDatagram: Equatable, Sendable {
 
 /// Checksum state of a received packet.
 public enum ChecksumState: Sendable, CaseIterable {
-    /// Received from the air or a wire: the checksum must be valid.
+    /// The packet came from the air or a wire, so the checksum must be valid.
     case complete
-    /// Sent by this or a virtual machine: the checksum was left to a network card (packet(7),
+    /// This or a virtual machine sent the packet and left the checksum to a network card (packet(7),
     /// `TP_STATUS_CSUMNOTREADY`).
     case partial
 }
 
 public enum UDPDatagramError: Error, Equatable, Sendable {
     case malformed
-    /// IP fragment. Valid answers fit into one packet.
+    /// The packet is an IP fragment. Valid answers fit into one packet.
     case fragment
-    /// Other IP version, protocol or port.
+    /// The packet has another IP version, protocol or port.
     case notForUs
     case badChecksum
 }
@@ -105,7 +105,7 @@ extension UDPDatagram {
         source.bytes + destination.bytes + [0, udp] + length.bytes
     }
 
-    /// Requires two bytes at `place`.
+    /// Returns the number in the two bytes at `place`, which must exist.
     private static func number(_ bytes: [UInt8], at place: Int) -> UInt16 {
         UInt16(bytes[place]) << 8 | UInt16(bytes[place + 1])
     }

@@ -26,7 +26,8 @@ final class BeaconLossMonitor {
         waitForTraffic()
     }
 
-    /// Timers with such an interval are aligned, so that the processor wakes once for several.
+    /// Waits for the next check of the traffic. Timers with such an interval are aligned, so that the processor wakes
+    /// once for several.
     private func waitForTraffic() {
         trafficTimer = LoopTimer(every: BeaconLossDetector.trafficInterval) { [weak self] in
             self?.lookForTraffic()

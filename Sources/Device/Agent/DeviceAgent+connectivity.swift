@@ -115,7 +115,7 @@ extension DeviceAgent {
 }
 
 extension ConnectivityMonitor {
-    /// The order of calls does not matter: the current status is read.
+    /// Reports that the sign-in may have changed. The order of calls does not matter, as the current status is read.
     fileprivate func signInMayHaveChanged() {
         guard let status = hotspots?.status else { return }
         signInChanged(to: status)

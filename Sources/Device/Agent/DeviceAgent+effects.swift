@@ -204,7 +204,7 @@ extension DeviceAgent {
         }
     }
 
-    /// The interface stays until the radio goes; the agent does not remove it.
+    /// Creates the spare interface. It stays until the radio goes; the agent does not remove it.
     private func addInterface(of spare: Station, beside station: Station, _ number: UInt64) {
         Task {
             do {
@@ -227,7 +227,7 @@ extension DeviceAgent {
 
     // MARK: The signal
 
-    /// In dB. The kernel reports a crossing only beyond this margin.
+    /// Hysteresis in dB. The kernel reports a crossing only beyond this margin.
     private static let hysteresis = 2
 
     private func watchSignal(of station: Station, _ watch: SignalWatch?) {

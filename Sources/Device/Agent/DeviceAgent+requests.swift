@@ -152,6 +152,6 @@ extension AgentRequest {
 }
 
 private enum SwitchIdentifier {
-    /// Hard to guess and short enough to type.
+    /// Returns a random ID, hard to guess and short enough to type.
     static func random() -> String { Hex.string((0..<6).map { _ in UInt8.random(in: 0...255) }) }
 }

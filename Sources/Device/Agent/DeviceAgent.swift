@@ -29,7 +29,7 @@ public final class DeviceAgent {
     let routes: RouteMonitor
     private let stations: [Station]
     var steering: RouteSteering?
-    /// Nil if programs do not get the networks' name servers.
+    /// Resolver of the system; nil if programs do not get the networks' name servers.
     private let resolver: SystemResolver?
     private(set) var modems: ModemWatch?
     let reach: ConnectivityMonitor

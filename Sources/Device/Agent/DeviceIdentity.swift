@@ -7,9 +7,9 @@ import KeyFile
 /// Identity of the device for apps: a public ID, the local key shared with the owner's app, and the certificate. Stored
 /// in the state directory as `device-id`, `local-key` (one line each) and `certificate`.
 public struct DeviceIdentity: Sendable {
-    /// Includes the certificate's fingerprint, if there is a certificate.
+    /// Key for apps, with the certificate's fingerprint if there is a certificate.
     public let key: DeviceKey
-    /// Nil before the agent's first start, which creates it.
+    /// The device's certificate; nil before the agent's first start, which creates it.
     public let certificate: DeviceCertificate?
     public var id: String { key.deviceId }
     package var localKey: Secret { key.localKey }

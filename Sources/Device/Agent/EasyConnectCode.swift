@@ -13,7 +13,7 @@ import Crypto
 /// Both are derived from device ID and local key, so nothing is stored. A label stays valid as long as the pairing
 /// code. Neither reveals the local key (HKDF, RFC 5869).
 package struct EasyConnectCode: Sendable, Equatable {
-    /// In DER (RFC 5915).
+    /// Private key in DER (RFC 5915).
     package let privateKey: Secret
     /// Text of the QR code (Wi-Fi Easy Connect 3.0, 5.2.1): the listen channel and the public key.
     package let uri: String
@@ -41,7 +41,7 @@ package struct EasyConnectCode: Sendable, Equatable {
         return bytes.withUnsafeBytes { try? P256.Signing.PrivateKey(rawRepresentation: $0) }
     }
 
-    /// ECPrivateKey: version 1, number, curve, point.
+    /// Encodes an ECPrivateKey: version 1, number, curve, point.
     private static func encoded(_ key: P256.Signing.PrivateKey) -> Secret {
         var bytes: [UInt8] = [0x30, 0x77, 0x02, 0x01, 0x01, 0x04, 0x20]
         defer { bytes.withUnsafeMutableBytes { wipe($0) } }
@@ -50,7 +50,7 @@ package struct EasyConnectCode: Sendable, Equatable {
         return Secret(bytes)
     }
 
-    /// prime256v1
+    /// Object identifier of the curve prime256v1.
     private static let curve: [UInt8] = [0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07]
     private static let publicKeyHeader: [UInt8] =
         [0x30, 0x39, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x08] + curve

@@ -10,21 +10,21 @@ struct ModemReport: Equatable, Sendable {
     }
 
     var state = ModemStatus.State.unknown
-    /// 0 to 100.
+    /// Signal quality, 0 to 100.
     var quality: Int?
     var technology: ModemStatus.Technology?
     var operatorName: String?
     var interfaces: Set<String> = []
-    /// In dBm.
+    /// RSSI in dBm.
     var rssi: Int?
-    /// In dBm.
+    /// RSRP in dBm.
     var rsrp: Int?
     var bearers: [Bearer] = []
 }
 
 enum ModemReportError: Error, Equatable {
     case tooLong
-    /// It does not begin like an answer of this version: the helper ended early or has another version.
+    /// The answer does not begin like one of this version: the helper ended early or has another version.
     case notAnAnswer
     case incomplete
     /// Number of the malformed line, from 1.
@@ -45,7 +45,7 @@ extension ModemReportError: CustomStringConvertible {
 }
 
 extension ModemReport {
-    /// In bytes.
+    /// Maximum length of an answer in bytes.
     static let longestAnswer = 20_000
     static let maximumModems = 4
     static let maximumBearers = 4
@@ -114,7 +114,7 @@ extension ModemReport {
         return words.isAtEnd
     }
 
-    /// `MM_MODEM_PORT_TYPE_NET`.
+    /// Type of a network port: `MM_MODEM_PORT_TYPE_NET`.
     private static let networkPort = 2
 
     /// Reads one technology's strengths. The first one stays: a modem with 5G and LTE reports both.
@@ -181,7 +181,7 @@ extension ModemStatus.State {
 }
 
 extension ModemStatus.Technology {
-    /// Newest technology in the bits (`MMModemAccessTechnology`).
+    /// Returns the newest technology in the bits (`MMModemAccessTechnology`).
     init?(bits: Int) {
         let generations: [(bits: [Int], generation: Self)] = [
             ([15], .fifth), ([14, 16, 17], .fourth), (Array(5...9) + Array(11...13), .third),
@@ -200,7 +200,7 @@ private struct BusWords {
     }
 
     struct Strength {
-        /// In dBm; nil if unknown.
+        /// Signal in dBm; nil if unknown.
         let value: Int?
     }
 

@@ -19,7 +19,7 @@ final class Recording: Sendable {
     static let capacity = 512
 
     private struct File {
-        /// Nil once the recording has ended.
+        /// Descriptor of the file; nil once the recording has ended.
         var descriptor: Int32?
         var size: Int
     }

@@ -2,7 +2,7 @@ import Glibc
 
 /// Detects system sleep by comparing the kernel's monotonic clocks with and without sleep.
 struct SleepWatch {
-    /// Shorter differences come from reading the clocks one after the other.
+    /// Shortest sleep that counts. Smaller differences come from reading the clocks one after the other.
     static let threshold = Duration.seconds(1)
 
     private var asleep: Duration?

@@ -12,18 +12,18 @@ final class Station {
     let radio: WirelessRadio
     let supplicant: Supplicant
     let network: InterfaceNetwork
-    /// Nil if another program obtains the addresses.
+    /// Addresses of the station; nil if another program obtains them.
     let addresses: StationAddresses?
     /// Counts joins and leaves. A delayed order is skipped after the next one.
     var linkOrders: UInt64 = 0
-    /// Waits for the time, after a join without a check of the certificate's dates.
+    /// Timer that waits for the time, after a join without a check of the certificate's dates.
     var certificateTimes: LoopTimer?
     /// Counts signal watches, to identify the last one.
     var signalWatches: UInt64 = 0
 
     /// Last network that the station was sent to or found in.
     var ssid: SSID?
-    /// Sets power save by traffic; nil unless configured.
+    /// Watcher that sets power save by traffic; nil unless configured.
     var powerSave: PowerSaveWatcher?
 
     nonisolated var interface: String { id.interface }

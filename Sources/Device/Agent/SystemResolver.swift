@@ -10,7 +10,7 @@ struct ResolverRequest: Equatable {
         var carriesTraffic: Bool
     }
 
-    /// No resolver uses more.
+    /// Maximum number of servers. No resolver uses more.
     static let maximumServers = 8
     static let maximumDomains = 6
 
@@ -41,7 +41,8 @@ struct ResolverRequest: Equatable {
         return !address.isUnspecified && !address.isLoopback && !address.isMulticast && !isReserved
     }
 
-    /// Labels of letters, digits, hyphens and underscores, 1 to 63 bytes each, without a hyphen first.
+    /// Whether the domain has labels of letters, digits, hyphens and underscores, 1 to 63 bytes each, without a hyphen
+    /// first.
     private static func isDomain(_ name: String) -> Bool {
         let labels = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         return name.utf8.count <= 253
@@ -76,7 +77,7 @@ public final class SystemResolver {
     public static nonisolated let packagedSocket = "/run/altnet-resolver.sock"
     /// Time limit of an answer. The helper may wait for other programs.
     static nonisolated let answerLimit = Duration.seconds(20)
-    /// In bytes.
+    /// Maximum length of an answer in bytes.
     private static nonisolated let longestAnswer = 512
     /// Pauses after a failure, doubling from the shortest to the longest.
     static nonisolated let shortestPause = Duration.seconds(1)

@@ -10,7 +10,7 @@ public struct AppKey: Sendable, Equatable {
     public let secret: Secret
     public let role: Role
     public let state: State
-    /// Valid for `key.claim` only.
+    /// True if the key is valid for `key.claim` only.
     public let isInvitation: Bool
 
     public init(name: KeyName, secret: Secret, role: Role, state: State = .valid, isInvitation: Bool = false) {

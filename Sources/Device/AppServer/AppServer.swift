@@ -28,7 +28,7 @@ public final class AppServer: Sendable {
     private let loop: any EventLoop
     private let notify: @Sendable (Notice) -> Void
     private let running = Mutex<Running?>(nil)
-    /// Limits the notices that a client with a key can cause.
+    /// Limit of the notices that a client with a key can cause.
     private let refusalNotices = Mutex(TokenBucket(1, per: .seconds(10), burst: 10))
     /// Served clients of the Unix socket, and refused ones that still receive their error.
     private let (served, refused) = (ConnectionCounter(), ConnectionCounter())
@@ -60,7 +60,7 @@ public final class AppServer: Sendable {
         self.limits = limits
     }
 
-    /// Nil while the network listener is closed.
+    /// Port in the network; nil while the network listener is closed.
     public var lanPort: Int? { running.withLock { $0?.lanListener?.localAddress?.port } }
 
     /// Closes connections to local addresses that are gone.
@@ -185,7 +185,7 @@ public final class AppServer: Sendable {
         }
     }
 
-    /// Errors end only this connection.
+    /// Serves a connection. Errors end only this connection.
     private func serve(_ bytes: ByteChannel, _ peer: Peer, session: RemoteSession?, refusal: Refusal?) async {
         if let refusal {
             if refusalNotices.withLock({ $0.consumeIfReady(at: clock.now) }) { notify(.refused(peer, refusal)) }

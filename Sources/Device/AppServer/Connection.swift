@@ -160,7 +160,7 @@ struct Connection: Sendable {
         await service.answerSent(answer)
     }
 
-    /// Longer than the wait for an acknowledgement.
+    /// Time limit of the delivery, longer than the wait for an acknowledgement.
     private static let patience = Duration.milliseconds(1500)
 
     /// Refuses a request over the rate limit, and stops reading until the next one is allowed.

@@ -8,7 +8,7 @@ import NIOSSL
 /// It is self-signed: clients identify it by its fingerprint or by the device's proof.
 public struct DeviceCertificate: Sendable {
     public let fingerprint: CertificateFingerprint
-    /// P-256 key; both as PEM.
+    /// Certificate and P-256 key, both as PEM.
     public let pem: Secret
     let certificate: NIOSSLCertificate
     let privateKey: NIOSSLPrivateKey
@@ -45,7 +45,7 @@ public struct DeviceCertificate: Sendable {
 }
 
 extension DeviceCertificate {
-    /// TLS 1.3, and TLS 1.2 with ephemeral keys for older clients.
+    /// TLS configuration: TLS 1.3, and TLS 1.2 with ephemeral keys for older clients.
     var configuration: TLSConfiguration {
         var configuration = TLSConfiguration.makeServerConfiguration(
             certificateChain: [.certificate(certificate)], privateKey: .privateKey(privateKey))
@@ -58,14 +58,14 @@ extension DeviceCertificate {
         return configuration
     }
 
-    /// TLS 1.2 only: BoringSSL chooses the suites of TLS 1.3.
+    /// Cipher suites of TLS 1.2 only. BoringSSL chooses those of TLS 1.3.
     static let cipherSuites =
         "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-ECDSA-CHACHA20-POLY1305"
 }
 
-/// An error in reading or creating a certificate.
+/// An error while reading or creating a certificate.
 public enum InvalidCertificate: Error, Equatable, Sendable, CustomStringConvertible {
-    /// Not a certificate with its key.
+    /// The files are not a certificate with its key.
     case unreadable
     case notMade
 
@@ -79,8 +79,8 @@ public enum InvalidCertificate: Error, Equatable, Sendable, CustomStringConverti
 
 /// Framing of lines in a network connection. Raw values are ALPN names (RFC 7301).
 enum Framing: String {
-    /// Ends each line with a line feed. Default for clients without ALPN.
+    /// A line feed ends each line. Default for clients without ALPN.
     case lines = "altnet"
-    /// Sends each line as a WebSocket message (RFC 6455).
+    /// A WebSocket message carries each line (RFC 6455).
     case webSocket = "http/1.1"
 }

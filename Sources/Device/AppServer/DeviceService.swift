@@ -2,7 +2,7 @@ import AppProtocol
 
 /// Answers requests: the agent, or a stand-in in a test.
 public protocol DeviceService: Sendable {
-    /// Called in order within a connection, and concurrently for several connections.
+    /// Answers a request. Calls come in order within a connection, and concurrently for several connections.
     func respond(to request: Request.Body, from peer: Peer) async throws(ProtocolError) -> Response.Body
 
     /// Verifies a request that an app proved with its key and sent over a relay. Each command opens once.

@@ -35,7 +35,7 @@ public final class EventHub: Sendable {
         for continuation in waiting { continuation.resume() }
     }
 
-    /// 0 before the first event.
+    /// Number of the last event; 0 before the first one.
     public var lastSequence: Int { state.withLock { $0.lastSequence } }
 
     public func subscribe() -> EventFeed {
@@ -62,7 +62,7 @@ public final class EventHub: Sendable {
 
     private struct State {
         var lastSequence = 0
-        /// Event n is at index (n - 1) mod capacity.
+        /// Kept events. Event n is at index (n - 1) mod capacity.
         var ring: [Event] = []
         var nextTicket = 0
         var waiting: [Int: CheckedContinuation<Void, Never>] = [:]

@@ -36,7 +36,7 @@ final class HandshakeHandler: ChannelInboundHandler, ChannelOutboundHandler, Rem
     private var opening: Opening?
     private var lines = LineSplitter(maximumLength: ProtocolLimits.openingLineLength)
     private var received = 0
-    /// Limits the bytes of an HTTP client before its proof.
+    /// Limit of an HTTP client's bytes before its proof.
     private var webLimit: WebByteLimit?
     /// Whether a page was requested, whose time limits then apply.
     private var isPage = false
@@ -254,7 +254,8 @@ final class ServerTLS {
 }
 
 extension TLSConfiguration {
-    /// TLS 1.2 for old apps: ECDHE for forward secrecy and a pre-shared key for authentication (RFC 5489, RFC 7905).
+    /// Accepts TLS 1.2 for old apps: ECDHE for forward secrecy and a pre-shared key for authentication (RFC 5489, RFC
+    /// 7905).
     fileprivate mutating func acceptPreSharedKey(
         of deviceId: String, _ localKey: Secret, _ observed: NIOLoopBoundBox<IdentityObserver?>
     ) {
@@ -271,7 +272,7 @@ extension TLSConfiguration {
     }
 }
 
-/// Records the PSK identity of its connection. Placed before TLS, whose callback does not name the connection.
+/// Records the PSK identity of a connection. Its place is before TLS, whose callback does not name the connection.
 final class IdentityObserver: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
 

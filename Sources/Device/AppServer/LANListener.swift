@@ -28,7 +28,7 @@ final class LANListener: Sendable {
         let site: IPAddress.Site
         let port: Int
         var peer: Peer?
-        /// Whether its handshake's result has been reported.
+        /// Whether the handshake's result has been reported.
         var isReported = false
 
         /// Closes at once, without TLS's close message: the peer may take 5 s to answer it.
@@ -45,7 +45,7 @@ final class LANListener: Sendable {
     private struct State {
         var admission: Admission
         var links: [Admission.Ticket: Link] = [:]
-        /// Limits the notices that any host can cause.
+        /// Limit of the notices that any host can cause.
         var notices: TokenBucket
         var unreported = 0
     }
@@ -296,7 +296,7 @@ extension ChannelOption where Self == ChannelOptions.Types.SocketOption {
 }
 
 extension ChannelPipeline.SynchronousOperations {
-    /// Retries a second later when file descriptors run out.
+    /// Accepts connections. Retries a second later when file descriptors run out.
     func acceptThroughShortage() throws {
         try addHandler(AcceptBackoffHandler(shouldForwardIOErrorCaught: false), position: .first)
     }

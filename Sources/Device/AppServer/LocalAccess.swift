@@ -36,7 +36,7 @@ package struct ProcessCredentials: Sendable, Equatable {
     package let pid: Int32
     package let uid: UInt32
     package let gid: UInt32
-    /// `gid` and the supplementary groups.
+    /// Numbers of `gid` and the supplementary groups.
     package let groups: Set<UInt32>
 
     package init(pid: Int32, uid: UInt32, gid: UInt32, groups: Set<UInt32> = []) {

@@ -5,11 +5,11 @@ import AppProtocol
 public struct Peer: Sendable, Hashable {
     public let origin: Origin
     public let role: Role
-    /// Name of its key; nil for a program on this machine.
+    /// Name of the peer's key; nil for a program on this machine.
     public let key: KeyName?
-    /// Whether its key is valid for `key.claim` only.
+    /// Whether the peer's key is valid for `key.claim` only.
     public let isInvited: Bool
-    /// Whether it sends requests of others, proved by `key` or unproved.
+    /// Whether the peer sends requests of others, proved by `key` or unproved.
     public let isRelay: Bool
 
     public init(origin: Origin, role: Role, key: KeyName? = nil, isInvited: Bool = false, isRelay: Bool = false) {
@@ -32,8 +32,7 @@ public struct Peer: Sendable, Hashable {
         /// A process on this machine (`SO_PEERCRED`, unix(7)).
         case process(pid: Int32, uid: UInt32, gid: UInt32)
         case network(address: String, port: Int)
-        /// A user of the device's page: without a key on the setup access point, elsewhere with one. Passwords arrive
-        /// unsealed.
+        /// A user of the device's page, who needs a key except on the setup access point. Passwords arrive unsealed.
         case page(address: String)
     }
 }

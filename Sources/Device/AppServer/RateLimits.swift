@@ -67,7 +67,8 @@ extension IPAddress {
         }
     }
 
-    /// An IPv4 address or a /64 of IPv6 (RFC 4291, 2.5.4), in which a single host can use any address.
+    /// Site of the address: an IPv4 address or a /64 of IPv6 (RFC 4291, 2.5.4), in which a single host can use any
+    /// address.
     package var site: Site { Site(bytes: isIPv4 ? bytes : Array(bytes.prefix(8))) }
 
     package struct Site: Hashable, Sendable {

@@ -37,7 +37,7 @@ final class RemoteSession: Sendable {
         }
     }
 
-    /// Disables the idle limit.
+    /// Disables the session's idle limit.
     func subscribe() { state.withLock { $0.isSubscribed = true } }
 
     func writeBegan() {

@@ -16,7 +16,7 @@ extension AppServer {
         case opened(Peer)
         /// The client received the reason before closing.
         case refused(Peer, Refusal)
-        /// Closed by the server.
+        /// The server closed a connection.
         case dropped(Peer, Reason)
         /// The handshake failed.
         case rejected(RejectedConnection)
@@ -29,7 +29,7 @@ extension AppServer {
     }
 
     public enum Reason: Sendable, Hashable {
-        /// No request within the idle time.
+        /// The client sent no request within the idle time.
         case idle
         case notReading
         /// The device has lost the connection's local address.
@@ -40,7 +40,7 @@ extension AppServer {
     public struct RejectedConnection: Sendable, Equatable {
         public let address: String
         public let failure: HandshakeFailure
-        /// Consecutive wrong keys from its site, and the delay of the next handshake from there.
+        /// Number of consecutive wrong keys from the site, and the delay of its next handshake.
         public let wrongKeys: Int
         public let delay: Duration
         /// Number of rejected connections since the last notice.
@@ -58,7 +58,7 @@ extension AppServer {
 
 /// Reason of a failed handshake.
 public enum HandshakeFailure: Sendable, Hashable {
-    /// Wrong key or unknown key name.
+    /// The client used a wrong key or an unknown key name.
     case wrongKey
     /// The key was revoked or has expired.
     case endedKey
@@ -73,7 +73,7 @@ public enum HandshakeFailure: Sendable, Hashable {
 
 /// The reason why the server cannot listen.
 public enum AppServerError: Error, Equatable, Sendable {
-    /// Longer than `sun_path` (unix(7)).
+    /// The path is longer than `sun_path` (unix(7)).
     case pathTooLong(path: String, maximum: Int)
     case alreadyServed(path: String)
     /// The path is another kind of file, which is kept.

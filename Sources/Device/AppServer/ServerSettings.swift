@@ -3,13 +3,14 @@ import AppProtocol
 
 /// The Unix socket for programs on this machine.
 public struct UnixListenerSettings: Sendable, Hashable {
-    /// The folder must exist.
+    /// Path of the socket. Its folder must exist.
     public var path: String
-    /// With `readers`, all users may connect, because a file has one group only. Users in neither group are refused.
+    /// Mode of the socket. With `readers`, all users may connect, because a file has one group only. Users in neither
+    /// group are refused.
     public var mode: UInt32
-    /// Nil for the process's own. Members may do everything.
+    /// Group of the socket; nil for the process's own. Members may do everything.
     public var group: UInt32?
-    /// Members may query and subscribe only; nil for none.
+    /// Group whose members may query and subscribe only; nil for none.
     public var readers: UInt32?
     /// Programs that relay requests of others; nil for none. They also need permission to open the socket file.
     public var relays: RelayAccess?
@@ -50,12 +51,12 @@ public struct LANListenerSettings: Sendable {
 
 extension AppServer {
     public struct Limits: Sendable {
-        /// Most connections to the Unix socket. Further ones are answered `busy` and closed.
+        /// Maximum number of connections to the Unix socket. Further ones are answered `busy` and closed.
         public var connections: Int
         /// Time in which a refused connection may still send before it is closed.
         public var lingering: Duration
-        /// Most refused connections to the Unix socket that get this time. Further ones get the error and are closed at
-        /// once.
+        /// Maximum number of refused connections to the Unix socket that get this time. Further ones get the error and
+        /// are closed at once.
         public var farewells = 8
         public var lan: LANLimits
 
@@ -69,17 +70,17 @@ extension AppServer {
     /// Limits of network clients. "Address" means a site: an IPv4 address or an IPv6 /64. The defaults suit a small
     /// board.
     public struct LANLimits: Sendable {
-        /// Most connections. Further ones are answered `busy` and closed.
+        /// Maximum number of connections. Further ones are answered `busy` and closed.
         public var connections = 32
         public var connectionsPerAddress = 8
-        /// Most connections without a proved key. A newcomer displaces one of the busiest address, otherwise the
-        /// slowest.
+        /// Maximum number of connections without a proved key. A newcomer displaces one of the busiest address,
+        /// otherwise the slowest.
         public var handshakes = 64
         public var handshakesPerAddress = 16
-        /// Most handshakes delayed by wrong keys, part of `handshakes`.
+        /// Maximum number of handshakes delayed by wrong keys, part of `handshakes`.
         var waitingHandshakes: Int { max(1, handshakes / 2) }
         public var handshakeTime = Duration.seconds(10)
-        /// Longest time without a request, unless subscribed to events.
+        /// Longest time without a request, except for subscribers of events.
         public var idleTime = Duration.seconds(300)
         /// Longest time in which a client may block writes by not reading.
         public var writeTime = Duration.seconds(20)
@@ -91,9 +92,9 @@ extension AppServer {
     }
 
     public struct RequestRate: Sendable {
-        /// 1 to 1,000,000.
+        /// Sustained rate per second, 1 to 1,000,000.
         public let perSecond: Int
-        /// 1 to 1,000,000.
+        /// Size of a burst, 1 to 1,000,000.
         public let burst: Int
 
         /// Clamps values to their ranges.
@@ -109,7 +110,7 @@ extension AppServer {
         public var waits = BackOff(first: .milliseconds(250), last: .seconds(4))
         /// Time after the last wrong key until the count resets.
         public var memory = Duration.seconds(600)
-        /// Most sites remembered; the oldest entry is dropped first.
+        /// Maximum number of sites remembered; the oldest entry is dropped first.
         public var addresses = 256
 
         public init() {}

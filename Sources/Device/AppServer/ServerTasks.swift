@@ -68,7 +68,7 @@ final class ConnectionCounter: Sendable {
         }
     }
 
-    /// Call once for each successful `enter`.
+    /// Leaves a place. Call this once for each successful `enter`.
     func leave() { count.withLock { $0 -= 1 } }
 }
 

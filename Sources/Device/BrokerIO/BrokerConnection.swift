@@ -366,7 +366,7 @@ extension BrokerConnection {
         return properties
     }
 
-    /// Installs the callbacks. Call it after the connecting thread has finished with the handle.
+    /// Installs the callbacks. Call this after the connecting thread has finished with the handle.
     private func listen() {
         attempt.owner = self
         mosquitto_connect_v5_callback_set(handle) { _, context, reason, flags, properties in
@@ -430,7 +430,7 @@ private final class BrokerAttempt: @unchecked Sendable {  // The thread uses the
         case idle
         case running
         case ended(code: Int32, error: Int32)
-        /// Given up by the owner: the thread destroys the handle.
+        /// The owner has given up the attempt, so the thread destroys the handle.
         case abandoned
     }
 
@@ -505,7 +505,7 @@ private final class BrokerAttempt: @unchecked Sendable {  // The thread uses the
         state.withLock { if case .ended(let code, let error) = $0 { (code, error) } else { nil } }
     }
 
-    /// Destroys the handle now, or when the thread finishes. Call it once.
+    /// Destroys the handle now, or when the thread finishes. Call this once.
     func abandon() {
         let isRunning = state.withLock { state in
             defer { state = .abandoned }

@@ -13,7 +13,7 @@ package struct BrokerSecrets {
     /// Pre-shared key and its identity, in place of certificates.
     package var shared: (identity: String, key: Secret)?
 
-    /// Folder on a board. systemd reads it; the service's user cannot.
+    /// Folder of the secrets on a board. systemd reads it; the service's user cannot.
     package static let folder = "/etc/altnet/mqtt"
     private static let longest = 4096
 

@@ -10,7 +10,7 @@ import Synchronization
 package final class DevicePage: Sendable {
     private let service: any DeviceService
     private let names: PageWriter.LocalNames
-    /// Replaces hashes, so that no page helps to guess passwords.
+    /// Names that replace hashes, so that no page helps to guess passwords.
     private let networkNames = NetworkNames()
     private let clock: ServerClock
     private let site: Mutex<Site>

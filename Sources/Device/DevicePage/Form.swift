@@ -5,7 +5,7 @@ struct Form: Equatable {
     private let fields: [String: Secret]
 
     static let contentType = "application/x-www-form-urlencoded"
-    /// More than any form of the device has; name length in bytes.
+    /// Maximum number of fields, more than any form of the device has, and maximum bytes of a name.
     static let maximumFields = 16
     static let maximumNameLength = 32
 
@@ -34,7 +34,7 @@ struct Form: Equatable {
 
     func secret(_ name: String) -> Secret? { fields[name] }
 
-    /// Nil if the field is missing or is not UTF-8.
+    /// Returns the field's text; nil if the field is missing or is not UTF-8.
     func text(_ name: String) -> String? {
         fields[name]?.withBytes { String(validating: $0, as: UTF8.self) }
     }

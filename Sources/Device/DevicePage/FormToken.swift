@@ -44,7 +44,7 @@ struct WebSessions: Sendable {
     /// Time without a page request until a session ends.
     static let idleTime = Duration.seconds(1800)
     static let lifetime = Duration.seconds(43_200)
-    /// Most sessions. The key with the most sessions loses its least recently used one.
+    /// Maximum number of sessions. The key with the most sessions loses its least recently used one.
     static let maximum = 32
 
     private var sessions: [String: Session] = [:]

@@ -5,7 +5,7 @@ indirect enum HTML: Sendable {
 
     struct Attribute: Sendable {
         let name: StaticString
-        /// Nil for a boolean attribute such as `checked`.
+        /// Value of the attribute; nil for a boolean one such as `checked`.
         let value: String?
 
         init(_ name: StaticString, _ value: String?) { (self.name, self.value) = (name, value) }

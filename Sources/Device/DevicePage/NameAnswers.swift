@@ -3,7 +3,7 @@ import DNS
 
 /// DNS answers on the setup access point: every name resolves to the device, so that phones find its page.
 struct NameAnswers: Sendable {
-    /// Four bytes.
+    /// IPv4 address of four bytes.
     let address: [UInt8]
 
     /// - Returns: an answer at most 16 bytes longer than the query; nil for anything but a query with one question.
@@ -21,7 +21,7 @@ struct NameAnswers: Sendable {
         return query.reply(address: question.type == .ipv4 ? address : nil)
     }
 
-    /// In bytes, enough for any name.
+    /// Maximum size of a query in bytes, enough for any name.
     static let longestQuery = 1232
     private static let canary = ["use-application-dns", "net"].map { Array($0.utf8) }
 }

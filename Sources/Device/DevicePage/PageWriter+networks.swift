@@ -133,7 +133,7 @@ extension PageWriter {
             ])
     }
 
-    /// The list for a user without the role `switch`.
+    /// List of networks for a user without the role `switch`.
     private func listing(_ offers: [NetworkOffer]) -> HTML {
         .tag("ul", [.class("networks")], offers.filter(\.choice.isJoinable).map { .tag("li", [], describe($0)) })
     }
@@ -181,13 +181,13 @@ extension PageWriter {
 
 struct NetworkOffer: Sendable, Equatable {
     let choice: NetworkChoice
-    /// Quality of its strongest access point, 0 to 100.
+    /// Quality of the network's strongest access point, 0 to 100.
     let quality: Int
 
-    /// Most networks on a page.
+    /// Maximum number of networks on a page.
     static let maximum = 40
 
-    /// Strongest first. Hidden networks are omitted: the user types their names.
+    /// Returns the networks, strongest first. Hidden networks are omitted: the user types their names.
     static func offers(in scan: [ScannedNetwork]) -> [NetworkOffer] {
         var seen: Set<NetworkChoice> = []
         let all = scan.sorted { $0.signal > $1.signal }.compactMap { network -> NetworkOffer? in

@@ -22,7 +22,7 @@ extension PageWriter {
             [.tag("dl", [], list), .tag("h2", text: localized(.signalChart))] + chart(facts.signal, at: now))
     }
 
-    /// `2026-02-03 04:05:06 UTC`
+    /// Returns a text such as `2026-02-03 04:05:06 UTC`.
     private static func words(_ time: Timestamp) -> String {
         let text = "\(time)"
         return "\(text.prefix(10)) \(text.dropFirst(11).prefix(8)) UTC"

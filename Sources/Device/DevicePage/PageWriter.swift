@@ -13,7 +13,7 @@ struct PageWriter: Sendable {
     struct LocalNames: Sendable, Equatable {
         /// Host name like `kitchen.local`; nil for none.
         var host: String?
-        /// Nil if there is no page in the network.
+        /// Port of the page; nil if there is none in the network.
         var port: Int?
     }
 

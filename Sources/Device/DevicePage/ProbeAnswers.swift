@@ -3,7 +3,7 @@ import AppServer
 /// Answers to connectivity checks of operating systems. A redirection makes them open the device's page. The expected
 /// content keeps a phone in its network once setup is done.
 enum ProbeAnswers {
-    /// Returns nil for requests that are not a known check.
+    /// Returns the expected answer; nil for requests that are not a known check.
     static func success(host: String, path: String) -> BrowserResponse? {
         // Android and ChromeOS request one of two paths from various hosts and expect 204.
         if path == "/generate_204" || path == "/gen_204" { return BrowserResponse(204) }

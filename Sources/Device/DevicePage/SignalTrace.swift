@@ -4,7 +4,7 @@ import AgentModel
 struct SignalTrace: Sendable {
     struct Sample: Sendable, Equatable {
         let time: Instant
-        /// In dBm.
+        /// Signal in dBm.
         let signal: Int
     }
 

@@ -99,7 +99,7 @@ struct Site: Sendable {
         attempt?.outcome = status
     }
 
-    /// Whether to start a scan, because no network is known. Allowed without a form, as it changes nothing.
+    /// Whether to start a scan, because no network is known. It needs no form, as it changes nothing.
     mutating func wantsScan(for view: View, _ facts: Facts, at now: Instant) -> Bool {
         guard case .networks = view, let scan = facts.scan, scan.networks.isEmpty, !scan.isScanning,
             scans.consumeIfReady(at: now)
@@ -295,7 +295,7 @@ struct Site: Sendable {
 
     static let sessionCookie = "__Host-session"
     static let languageCookie = "lang"
-    /// Form value for a typed network name.
+    /// Form value that stands for a typed network name.
     static let otherNetwork = "other"
 
     private static func redirect(to path: String) -> BrowserResponse {

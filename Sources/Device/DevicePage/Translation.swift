@@ -27,7 +27,7 @@ enum Language: String, Sendable, CaseIterable {
     }
 }
 
-/// Raw values are the keys of the files in `Languages`.
+/// Text of a page. Raw values are the keys of the files in `Languages`.
 enum Phrase: String, Sendable, CaseIterable {
     case title, skip, languages
     case chooseNetwork, choose, network, noNetworks, searching, searchAgain, otherNetwork, otherName, otherOpen

@@ -3,9 +3,9 @@ import AppProtocol
 import AppServer
 
 enum PageContext: Sendable, Hashable {
-    /// On the setup access point, without a key: its password is enough.
+    /// The visitor is on the setup access point and needs no key: its password is enough.
     case accessPoint(address: IPAddress, port: Int)
-    /// In the network, over TLS and with one of the device's keys.
+    /// The visitor is in the network, uses TLS and has one of the device's keys.
     case network
 
     /// The page's URL for a user to type; nil if the browser already has it.
@@ -38,7 +38,7 @@ struct Visitor: Sendable, Equatable {
     let language: Language
     /// Origin and role of requests to the device.
     let peer: Peer
-    /// Nil if the user is not signed in.
+    /// Session of the user; nil if not signed in.
     let session: String?
     /// Token of the next form.
     let token: String
@@ -99,7 +99,7 @@ enum SignInNotice: Sendable, Equatable {
 /// A network in a form: its SSID in hexadecimal digits and its security.
 struct NetworkChoice: Sendable, Hashable {
     let ssid: SSID
-    /// Nil for a typed name.
+    /// Security of the network; nil for a typed name.
     let security: Security?
 
     var formValue: String { "\(ssid.hex).\(security?.rawValue ?? "")" }
@@ -123,10 +123,10 @@ extension Security {
 
 struct SwitchAttempt: Sendable, Equatable {
     let switchID: String
-    /// Nil for a stored network.
+    /// Network of the attempt; nil for a stored one.
     let network: NetworkChoice?
     let name: String
-    /// Nil while it runs.
+    /// Result of the switch; nil while it runs.
     var outcome: SwitchStatus?
 
     var isOver: Bool { outcome != nil }

@@ -5,7 +5,7 @@ import MQTTBridge
 /// One device of a fleet, read from the messages that the broker retains.
 public struct DeviceEntry: Sendable, Equatable {
     public let id: String
-    /// Nil if the broker retains no availability of the device.
+    /// Availability; nil if the broker retains none of the device.
     public var isOnline: Bool?
     public var status: StatusMessage?
     public var signal: SignalReading?
@@ -17,16 +17,16 @@ public struct DeviceEntry: Sendable, Equatable {
     public enum Risk: String, Sendable, Codable, CaseIterable {
         /// Fewer than two stored networks are known to work.
         case oneNetwork
-        /// Wi-Fi below ``weakSignal``.
+        /// Wi-Fi signal below ``weakSignal``.
         case weakSignal
         /// The connection does not reach as far as the device needs.
         case notConnected
         case radio
-        /// ``manyOutages`` or more today.
+        /// Number of outages today is ``manyOutages`` or more.
         case outages
     }
 
-    /// In dBm, for every band. The failover policy has thresholds of its own: -70 on 2.4 GHz, -76 on 5 GHz.
+    /// Signal in dBm, for every band. The failover policy has thresholds of its own: -70 on 2.4 GHz, -76 on 5 GHz.
     public static let weakSignal = -75
     public static let manyOutages = 3
     /// Age up to which a network counts as still there.

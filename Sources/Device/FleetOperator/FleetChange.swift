@@ -93,16 +93,16 @@ public enum DeviceKeyLines {
 /// secret.
 public struct RolloutRecord: Sendable, Equatable, Codable {
     public enum Phase: String, Sendable, Codable, CaseIterable {
-        /// Not asked yet, or without an answer.
+        /// The device was not asked yet, or did not answer.
         case waiting
-        /// Keeps both passwords.
+        /// The device keeps both passwords.
         case staged
-        /// Tries the newer password.
+        /// The device tries the newer password.
         case trying
         case committed
         /// Uses only the old password.
         case undone
-        /// Refuses the change.
+        /// The device refuses the change.
         case refused
     }
 

@@ -9,7 +9,7 @@ public struct RetainedMessages: Sendable {
 
     public init() {}
 
-    /// Starts the wait. Call it when a connection is up.
+    /// Starts the wait. Call this when a connection is up.
     public mutating func begin(at now: Instant) { last = now }
     public mutating func record(_ message: IncomingMessage, at now: Instant) { if message.isRetained { last = now } }
 

@@ -36,7 +36,7 @@ public struct Rollout: Sendable {
     private var failures: [String: Int] = [:]
     private var lastLook: Instant?
     private var kept = RetainedMessages()
-    /// The retained messages of this connection are complete.
+    /// Whether the retained messages of this connection are complete.
     private var hasHeardKept = false
     private var asksUnknown = false
     private var isChanged = true
@@ -115,7 +115,7 @@ public struct Rollout: Sendable {
 
     // MARK: Events
 
-    /// Starts to collect the retained messages. Call it when a connection is up.
+    /// Starts to collect the retained messages. Call this when a connection is up.
     /// - Returns: subscriptions for this connection.
     public mutating func connected(at now: Instant) -> [Subscription] {
         kept.begin(at: now)
@@ -126,7 +126,7 @@ public struct Rollout: Sendable {
         ] + roster.subscriptions
     }
 
-    /// Queues unanswered requests again. Call it when the connection has ended.
+    /// Queues unanswered requests again. Call this when the connection has ended.
     public mutating func lost() {
         questions = [:]
         for (id, activity) in activities {

@@ -9,7 +9,7 @@ public struct ProviderHost: Sendable {
     /// Resource limits of a provider, ample for filling in forms.
     public static let limits = ChildProcess.Limits(
         addressSpace: 1 << 29, fileSize: 1 << 20, processorTime: 60, processes: 64, openFiles: 64)
-    /// Longest first line in bytes, and its time limit in ms.
+    /// Maximum bytes of the first line, and its time limit in ms.
     private static let lineLength = 256
     private static let lineTime: Int64 = 5000
 
@@ -43,7 +43,7 @@ public struct ProviderHost: Sendable {
         return ProtocolError(.internalError, "cannot start the provider: \(failure)")
     }
 
-    /// Reads byte by byte: later bytes are for the provider.
+    /// Reads the first line byte by byte, as later bytes are for the provider.
     private static func firstLine(_ descriptor: Int32) -> [UInt8]? {
         var line: [UInt8] = []
         let end = now() + lineTime

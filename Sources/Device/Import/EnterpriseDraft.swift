@@ -2,7 +2,7 @@ import AgentModel
 
 /// An enterprise credential as the source states it, mostly with certificates and key in separate files.
 public struct EnterpriseDraft: Sendable, Equatable {
-    /// Content, or the path of its file.
+    /// Content of a certificate or key, or the path of its file.
     enum Material: Sendable, Equatable {
         case file(String)
         case text(Secret)
@@ -82,7 +82,7 @@ public struct EnterpriseDraft: Sendable, Equatable {
 
     private static func text(_ secret: Secret) -> String { secret.withBytes { String(decoding: $0, as: UTF8.self) } }
 
-    /// Nil if altnet does not know the inner method.
+    /// Returns the inner method; nil if altnet does not know it.
     private func innerMethod(of method: EnterpriseCredential.Method) -> EnterpriseCredential.Inner? {
         guard method != .tls, let inner, !inner.isEmpty else { return .mschapv2 }
         let words = inner.lowercased().split(whereSeparator: { " =-".contains($0) })

@@ -12,19 +12,20 @@ public struct FoundNetwork: Sendable, Equatable {
     public var addressIsOfInterface: Bool
     /// Name of the interface that the network is restricted to; nil for any.
     public var interface: String?
-    /// Higher values are preferred.
+    /// Priority. Higher values are preferred.
     public var priority: Int
-    /// In seconds since 1970.
+    /// Time of the last connection in seconds since 1970.
     public var lastConnected: UInt64?
     /// Whether the other program joins the network automatically.
     public var isAutomatic: Bool
     public var place: ImportLocation
 
     public enum Credential: Sendable, Equatable {
-        /// An open or OWE network.
+        /// The network is open or uses OWE.
         case none
         case passphrase(Secret)
-        /// The 32 bytes that WPA2 derives from passphrase and SSID, and the passphrase according to a comment.
+        /// The network has a derived key: the 32 bytes that WPA2 derives from passphrase and SSID, and the passphrase
+        /// according to a comment.
         case derivedKey(Secret, comment: Secret?)
         /// Enterprise credential whose files are not read yet.
         case unresolved(EnterpriseDraft)
@@ -45,7 +46,7 @@ public struct FoundNetwork: Sendable, Equatable {
 
 public struct ImportLocation: Sendable, Hashable, CustomStringConvertible {
     public let source: String
-    /// Starts at 1; nil for the whole source.
+    /// Number of the line from 1; nil for the whole source.
     public let line: Int?
 
     public init(_ source: String, line: Int? = nil) { (self.source, self.line) = (source, line) }
@@ -56,7 +57,7 @@ public struct ImportLocation: Sendable, Hashable, CustomStringConvertible {
 /// Something that is not imported, with the reason.
 public struct ImportFinding: Sendable, Equatable {
     public let place: ImportLocation
-    /// Nil if the finding concerns the whole source, or a network without a name.
+    /// SSID; nil if the finding concerns the whole source, or a network without a name.
     public let ssid: SSID?
     public let reason: Reason
 
@@ -92,9 +93,9 @@ public struct ImportFinding: Sendable, Equatable {
         /// Name of a setting that may restrict the server's certificate.
         case unknownSetting(String)
         case requiresManagementFrames
-        /// Another place has a credential for the network.
+        /// Another place in the files has a credential for the network.
         case credentialElsewhere(ImportLocation)
-        /// The place may have the network's credential or its server's name.
+        /// This place in the files may have the network's credential or its server's name.
         case besideUnknown(ImportLocation, option: String)
         /// The password is in the user's session, or encrypted.
         case passwordElsewhere
@@ -126,7 +127,7 @@ public struct ImportFinding: Sendable, Equatable {
         }
     }
 
-    /// Whether the place may have a credential for a network that the finding does not name.
+    /// Whether the place in the file may have a credential for a network that the finding does not name.
     var mayHideCredential: Bool { extent == .source || isAboutCredential && ssid == nil && reason != .noName }
 
     public var extent: Extent {
@@ -139,7 +140,7 @@ public struct ImportFinding: Sendable, Equatable {
 }
 
 extension ImportFinding.Reason: CustomStringConvertible {
-    /// Part of a sentence, without secrets.
+    /// Description as a part of a sentence, without secrets.
     public var description: String {
         switch self {
         case .tooLong: "skipped: longer than \(ImportLimits.sourceLength / 1024) KiB"
@@ -182,7 +183,7 @@ extension ImportFinding.Reason: CustomStringConvertible {
 }
 
 extension String {
-    /// Leading letters, digits, "-", "_" and ".". The rest of a malformed line may be a password.
+    /// First letters, digits, "-", "_" and "." of a line. The rest of a malformed line may be a password.
     fileprivate var firstWord: String {
         let word = String(prefix { $0.isASCII && ($0.isLetter || $0.isNumber || "-_.".contains($0)) })
         return word.count == count ? word : word + "..."
@@ -190,16 +191,16 @@ extension String {
 }
 
 extension ImportFinding: CustomStringConvertible {
-    /// One line, safe to print.
+    /// Description in one line, safe to print.
     public var description: String { "\(place): " + (ssid.map { "\($0): " } ?? "") + "\(reason)" }
 }
 
 public enum ImportLimits {
-    /// Bytes of one file or one answer.
+    /// Maximum bytes of one file or one answer.
     public static let sourceLength = 1024 * 1024
-    /// Networks of one source.
+    /// Maximum number of networks in one source.
     public static let networks = 1024
-    /// Files of one folder.
+    /// Maximum number of files in one folder.
     public static let files = 1024
 }
 
@@ -236,7 +237,7 @@ public struct SourceContents: Sendable, Equatable {
 
 /// A static address in dhcpcd's configuration, independent of the program that joins the network.
 public struct SeparateAddress: Sendable, Equatable {
-    /// Nil for any, like `ssid`.
+    /// Interface of the network; nil for any, like `ssid`.
     public let interface: String?
     public let ssid: SSID?
     public let address: StaticAddress

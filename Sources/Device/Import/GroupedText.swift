@@ -61,7 +61,7 @@ struct GroupedText {
 }
 
 extension GroupedText.Value {
-    /// Without trailing blanks, and without replacing escapes.
+    /// Text without trailing blanks. Escapes are not replaced.
     var word: String? { text.trimmed.text }
 
     /// Whether the value is `true`, `yes`, `on` or `1`.
@@ -69,7 +69,7 @@ extension GroupedText.Value {
 
     var number: Int? { text.trimmed.number }
 
-    /// Bytes with `\s`, `\t`, `\n`, `\r` and `\\` replaced. Wipe them, as they may be a secret.
+    /// Returns the bytes with `\s`, `\t`, `\n`, `\r` and `\\` replaced. Wipe them, as they may be a secret.
     /// - Throws: `MalformedSource` for another escape.
     func bytes() throws(MalformedSource) -> [UInt8] {
         var bytes: [UInt8] = []

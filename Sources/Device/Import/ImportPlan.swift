@@ -18,9 +18,9 @@ public struct ImportPlan: Sendable, Equatable {
     public enum Role: String, Sendable, Encodable {
         case home
         case backup
-        /// Already stored on the device, and left unchanged.
+        /// The network is already stored on the device, and stays unchanged.
         case kept
-        /// Skipped, as the backups are full.
+        /// The network is skipped, as the backups are full.
         case noRoom
     }
 

@@ -107,7 +107,7 @@ extension SourceContents {
 
     private static let keyManagement = "wifi-security.key-mgmt"
 
-    /// Returns `missing` also for a key without a value.
+    /// Returns the password; `missing` also for a key without a value.
     private static func password(_ node: YAMLNode?) -> NetworkDraft.Password {
         guard let secret = node?.scalar?.secret, secret.count > 0 else { return .missing }
         return secret.keyOrPassphrase
@@ -129,7 +129,7 @@ extension SourceContents {
         }
     }
 
-    /// Nil with DHCP.
+    /// Returns the static address; nil with DHCP.
     private static func address(_ interface: YAMLNode) -> AddressDraft? {
         guard interface["dhcp4"]?.flag != true else { return nil }
         var draft = AddressDraft()

@@ -6,10 +6,10 @@ typealias SourceText = Slice<UnsafeRawBufferPointer>
 extension SourceText {
     init(_ bytes: UnsafeRawBufferPointer) { self.init(base: bytes, bounds: bytes.indices) }
 
-    /// Nil if it is not UTF-8.
+    /// Text; nil if it is not UTF-8.
     var text: String? { String(validating: self, as: UTF8.self) }
 
-    /// At most 64 bytes in printable form, for messages. Never use it for a secret.
+    /// Up to 64 bytes in printable form, for messages. Never use it for a secret.
     var name: String { String(printable: prefix(64)) }
 
     func isEqual(to text: StaticString) -> Bool { elementsEqual(text.bytes) }
@@ -75,7 +75,7 @@ extension Secret {
         bytes = []
     }
 
-    /// Most programs distinguish both by length: 64 hexadecimal digits are a derived key.
+    /// Key or passphrase. Most programs distinguish both by length: 64 hexadecimal digits are a derived key.
     var keyOrPassphrase: NetworkDraft.Password {
         withBytes { bytes in
             bytes.count == 64 && bytes.allSatisfy(\.isHexDigit) ? Secret(hexDigits: bytes).map { .derivedKey($0) } : nil
@@ -95,7 +95,7 @@ struct NetworkDraft {
     enum Security {
         case open
         case owe
-        /// With a password, for WPA2 or for WPA3 if both ends support it.
+        /// A password protects the network: WPA2, or WPA3 if both ends support it.
         case psk
         case sae
         case wep
@@ -149,7 +149,7 @@ struct AddressDraft {
         case failure(ImportFinding.Reason)
     }
 
-    /// Ignores IPv6 addresses: the device configures these itself.
+    /// Result for the address. Ignores IPv6 addresses, which the device configures itself.
     var outcome: Outcome {
         guard let text = addresses.first(where: { !$0.contains(":") }) else { return .none }
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)

@@ -1,6 +1,6 @@
 import AgentModel
 
-/// wpa_supplicant's configuration (wpa_supplicant.conf(5)).
+/// Reads wpa_supplicant's configuration (wpa_supplicant.conf(5)).
 public enum WpaSupplicantSource {
     public static func read(_ bytes: UnsafeRawBufferPointer, from source: String) -> SourceContents {
         reading(bytes, from: source) { text, contents throws(MalformedSource) in

@@ -9,7 +9,7 @@ indirect enum YAMLNode {
     case null
     case scalar(YAMLScalar)
     case sequence([YAMLNode])
-    /// Keys are unique.
+    /// A mapping with unique keys.
     case mapping([(key: YAMLScalar, value: YAMLNode)])
 }
 
@@ -20,7 +20,7 @@ struct YAMLScalar {
         case double
     }
 
-    /// Without quotes.
+    /// Text without quotes.
     let source: SourceText
     let style: Style
     let line: Int
@@ -118,7 +118,7 @@ extension YAMLScalar {
         bytes += Array(String(Unicode.Scalar(value) ?? "\u{fffd}").utf8)
     }
 
-    /// YAML 1.2, 5.7.
+    /// Escapes of one character (YAML 1.2, 5.7).
     fileprivate static let simpleEscapes: [UInt8: [UInt8]] = [
         UInt8(ascii: "0"): [0], UInt8(ascii: "a"): [7], UInt8(ascii: "b"): [8], UInt8(ascii: "t"): [9],
         UInt8(ascii: "\t"): [9], UInt8(ascii: "n"): [10], UInt8(ascii: "v"): [11], UInt8(ascii: "f"): [12],

@@ -21,7 +21,7 @@ public final class BluetoothPeripheral: ImprovTransport {
     private var failures = 0
     private var lastComplaint = ""
 
-    /// Clients that may write at the same time, equal to BlueZ's limit of connections.
+    /// Maximum number of clients that may write at the same time, equal to BlueZ's limit of connections.
     private static let mostClients = 8
     private static let pauses = BackOff(first: .seconds(1), last: .seconds(30))
     private static let bluez = "org.bluez"

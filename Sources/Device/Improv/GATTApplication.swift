@@ -30,7 +30,7 @@ struct GATTApplication: Sendable {
     static func uuid(_ digit: Int) -> String { "00467768-6228-2272-4663-27747826800\(digit)" }
     static let serviceDataUUID = "00004677-0000-1000-8000-00805f9b34fb"
 
-    /// Bytes in the scan response: 31, without 2 for length and type.
+    /// Maximum bytes of a name in the scan response: 31, without 2 for length and type.
     static let longestName = 29
 
     var state = ImprovState.authorizationRequired
@@ -150,8 +150,8 @@ struct GATTApplication: Sendable {
             })
     }
 
-    /// Flags (3 bytes, added by BlueZ), service UUID (18) and service data (10) fill the 31 bytes of the advertisement.
-    /// The name goes into the scan response.
+    /// Properties of the advertisement. Flags (3 bytes, added by BlueZ), service UUID (18) and service data (10) fill
+    /// its 31 bytes. The name goes into the scan response.
     private var advertisement: [(String, DBusValue)] {
         [
             ("Type", .string("peripheral")), ("ServiceUUIDs", .strings([Self.uuid(0)])), ("ServiceData", serviceData),

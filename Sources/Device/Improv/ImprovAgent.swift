@@ -62,7 +62,7 @@ public struct ImprovAgent: Sendable {
 
     /// Joins a network with `network.switch` and waits for the outcome.
     ///
-    /// Improv does not say whether a network is hidden. One that is not found is tried again as a hidden one.
+    /// Improv does not say whether a network is hidden. A network that is not found is tried again as a hidden one.
     func join(_ ssid: SSID, _ password: Secret?) async -> ImprovMachine.Outcome {
         let network: NewNetwork
         do {
@@ -83,7 +83,7 @@ public struct ImprovAgent: Sendable {
         return .connected(pages: status.map(pages) ?? [])
     }
 
-    /// Returns the network, for WPA3 alone if WPA2 does not allow the password.
+    /// Returns the network, with WPA3 only if WPA2 does not allow the password.
     static func network(_ ssid: SSID, _ password: Secret?) throws(InvalidPassphrase) -> NewNetwork {
         guard let password else { return NewNetwork(ssid: ssid, password: nil, security: .open) }
         do {

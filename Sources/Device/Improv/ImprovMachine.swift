@@ -3,7 +3,7 @@ import AppProtocol
 
 /// Whether Improv needs authorisation, and how long it lasts.
 public struct ImprovSettings: Sendable, Equatable {
-    /// Nil if no authorisation is needed, as over a cable.
+    /// State of the authorisation; nil if none is needed, as over a cable.
     public var authorization: Authorization?
 
     public struct Authorization: Sendable, Equatable {
@@ -40,7 +40,7 @@ public struct ImprovDevice: Sendable, Equatable {
 
 public struct ImprovNetwork: Sendable, Hashable {
     public let ssid: SSID
-    /// In dBm.
+    /// Signal in dBm.
     public let signal: Int
     public let security: Security
 
@@ -104,14 +104,14 @@ public struct ImprovMachine: Sendable {
     private enum Phase: Equatable {
         case closed
         case open(Window)
-        /// Keeps the window in which the attempt began.
+        /// A join is in progress. The window in which it began stays.
         case joining(Window?)
     }
 
     private struct Window: Equatable {
         var end: Instant
         var failures = 0
-        /// True if the start opened it. Such a window closes when the device gets a network in another way.
+        /// True if the start opened the window, which closes when the device gets a network in another way.
         var isOfStart = false
     }
 

@@ -34,9 +34,9 @@ public struct ImprovCapabilities: OptionSet, Sendable, Hashable {
 public enum ImprovCommand: Sendable, Equatable {
     /// `password` is nil for an open network.
     case join(ssid: SSID, password: Secret?)
-    /// Command 2 over BLE.
+    /// Identifies the device: command 2 over BLE.
     case identify
-    /// Command 2 over serial.
+    /// Asks for the current state: command 2 over serial.
     case currentState
     case deviceInfo
     case scan
@@ -102,7 +102,7 @@ public struct ImprovResult: Sendable, Equatable {
     public let command: ImprovCommand.Number
     public let texts: [[UInt8]]
 
-    /// In bytes; the length field has one byte.
+    /// Maximum length of the data in bytes; the length field has one byte.
     public static let longestData = 255
 
     /// - Parameter texts: the first text that does not fit and all later ones are dropped.
@@ -118,13 +118,13 @@ public struct ImprovResult: Sendable, Equatable {
 
     public init(_ command: ImprovCommand.Number, texts: [String]) { self.init(command, texts.map { Array($0.utf8) }) }
 
-    /// Command, length and data, without checksum.
+    /// Bytes of command, length and data, without checksum.
     var payload: [UInt8] {
         let data = texts.flatMap { [UInt8(clamping: $0.count)] + $0 }
         return [command.rawValue, UInt8(clamping: data.count)] + data
     }
 
-    /// Value of the BLE characteristic, with checksum.
+    /// Bytes of the BLE characteristic, with checksum.
     public var bytes: [UInt8] { payload + [checksum(payload)] }
 }
 
@@ -132,7 +132,7 @@ func checksum(_ bytes: some Sequence<UInt8>) -> UInt8 { bytes.reduce(0, &+) }
 
 /// Assembles the command that one client writes over BLE in pieces of any size.
 public struct ImprovAssembler: Sendable {
-    /// In bytes: command, length, 255 bytes of data and checksum.
+    /// Maximum length of a packet in bytes: command, length, 255 bytes of data and checksum.
     public static let longestPacket = 258
     /// Longest pause between two pieces. After that, the next piece begins a new packet.
     public static let patience = Duration.seconds(5)

@@ -66,7 +66,7 @@ public final class SerialPort: ImprovTransport {
     public func advertise(_ isWanted: Bool) {}
     public func rename(_ name: String) {}
 
-    /// Drops bytes that the other end does not read in time.
+    /// Sends bytes. Drops those that the other end does not read in time.
     private func send(_ bytes: [UInt8]) {
         guard watch != nil else { return }
         _ = write(descriptor, bytes, bytes.count)

@@ -41,7 +41,7 @@ struct AgentSide: Sendable {
         return deadlines.min()
     }
 
-    /// Whether the absence has already made the device offline.
+    /// Whether the agent's absence has already made the device offline.
     var isReported = false
 
     func isAway(at now: Instant) -> Bool { awaySince.map { now >= $0 + BridgeLimits.agentAway } ?? false }

@@ -59,7 +59,7 @@ extension Bridge {
         if message.isRetained {
             report(.retainedCommand, Self.retainedCommand, &effects)
             return refuse(
-                request.id, .at("retain", "is set: a retained command would be repeated, send it without"))
+                request.id, .at("retain", "is set: the broker would repeat a retained command, send it without retain"))
         }
         do throws(ProtocolError) {
             let permitted = try permitted(request)
@@ -95,7 +95,7 @@ extension Bridge {
         let expires: Timestamp?
     }
 
-    /// Checks the relay's role. The agent checks it again, and the proof.
+    /// Checks the relay's role, which the agent checks again, like the proof.
     private func permitted(_ request: Request) throws(ProtocolError) -> Permitted {
         let permitted: Permitted
         var isProved = false
@@ -103,7 +103,7 @@ extension Bridge {
         case .device(let body): permitted = Permitted(body: body, expires: request.expires)
         case .prove(let proved):
             let (body, id, expires) = try proved.request()
-            guard id == request.id else { throw .at("body.line", "has another id") }
+            guard id == request.id else { throw .at("body.line", "has an id other than the request's") }
             (permitted, isProved) = (Permitted(body: body, expires: expires), true)
         case .subscribe:
             throw ProtocolError(
@@ -137,7 +137,7 @@ extension Bridge {
         guard let time = moment.time else {
             report(
                 .clockUnknown,
-                "refusing a command: the device's clock is not set, so that it cannot check expires",
+                "refusing a command, its expiry cannot be checked: the device's clock is not set",
                 &effects)
             throw ProtocolError(
                 .unsupported, "the device's clock is not set: send the command with a message expiry interval",

@@ -40,17 +40,18 @@ public struct Bridge: Sendable {
     public enum Effect: Sendable, Equatable {
         case connectAgent
         case disconnectAgent
-        /// A line without line feed.
+        /// Send a line, which has no line feed, to the agent.
         case sendToAgent([UInt8])
         case connectBroker(BrokerHello)
-        /// A goodbye makes the broker discard the will. Without it the connection is just dropped.
+        /// Disconnect from the broker. A goodbye makes the broker discard the will. Without it the connection is just
+        /// dropped.
         case disconnectBroker(isGoodbye: Bool)
         case subscribe([Subscription])
         case publish(Int, OutgoingMessage)
         /// Store the IDs of the last commands before any later effect is performed.
         case remember([String])
         case identify
-        /// One line for the log, without a secret.
+        /// Write one line to the log, without a secret.
         case log(String)
         case over
     }
@@ -84,10 +85,10 @@ public struct Bridge: Sendable {
 
     public var isConnected: Bool { if case .up = broker.phase { true } else { false } }
     public var waitingMessages: Int { queue.waitingEvents }
-    /// Messages dropped since the start, for lack of room or because of their size.
+    /// Number of messages dropped since the start, for lack of room or because of their size.
     public var lostMessages: Int { queue.lost }
 
-    /// Returns the first effects. Call it once, before ``handle(_:at:)``.
+    /// Returns the first effects. Call this once, before ``handle(_:at:)``.
     public mutating func start(at moment: Moment) -> [Effect] {
         var effects: [Effect] = [.connectAgent]
         agent.phase = .connecting
@@ -197,7 +198,7 @@ public struct Bridge: Sendable {
         report(complaint, "\(failure.text); the next attempt is within \(wait.components.seconds + 1) s", &effects)
     }
 
-    /// mosquitto 2.0 does not report that another client has taken over.
+    /// Reason of a short connection. mosquitto 2.0 does not report that another client has taken over.
     private static let shortLived =
         "the broker keeps dropping the connection: check whether another client has the same client ID"
 
@@ -245,7 +246,7 @@ public struct Bridge: Sendable {
         }
     }
 
-    /// Nil until the device's ID is known.
+    /// Content of the CONNECT packet; nil until the device's ID is known.
     private var hello: BrokerHello? {
         guard let topics = device.topics, let id = device.capabilities?.deviceId else { return nil }
         return BrokerHello(
@@ -374,12 +375,12 @@ struct BrokerSide: Sendable {
         case waiting(until: Instant)
         case connecting(until: Instant)
         case up(BrokerSession)
-        /// Publishes the rest, then ends.
+        /// The bridge publishes the rest, then ends.
         case leaving(until: Instant)
         case over
     }
 
-    /// Connects as soon as the device's ID is known.
+    /// Phase of the connection. The bridge connects as soon as the device's ID is known.
     var phase = Phase.waiting(until: Instant(milliseconds: .min))
     var reconnection: Reconnection
     /// Start of the current connection.
@@ -390,7 +391,7 @@ struct BrokerSide: Sendable {
         reconnection = Reconnection(spread: settings.spread, longest: settings.longestWait, seed: seed)
     }
 
-    /// True if the broker has kept no session, so that its messages were sent during this connection.
+    /// True if the broker kept no session, so that its messages were sent during this connection.
     var isFresh: Bool { if case .up(let session) = phase { !session.isPresent } else { false } }
 
     var deadline: Instant? {

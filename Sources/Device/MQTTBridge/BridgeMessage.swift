@@ -23,7 +23,7 @@ public struct IncomingMessage: Sendable, Equatable {
 public struct OutgoingMessage: Sendable, Equatable {
     public var topic: String
     public var payload: [UInt8]
-    /// Whether the broker acknowledges it (QoS 1).
+    /// Whether the broker acknowledges the message (QoS 1).
     public var isAcknowledged: Bool
     public var isRetained: Bool
     public var responseTopic: String?
@@ -44,7 +44,7 @@ public struct OutgoingMessage: Sendable, Equatable {
         self.expiry = expiry
     }
 
-    /// In bytes, without properties other than the correlation data.
+    /// Size in bytes, without properties other than the correlation data.
     var size: Int { topic.utf8.count + payload.count + (correlation?.count ?? 0) }
 }
 
@@ -78,7 +78,7 @@ public struct BrokerSession: Sendable, Equatable {
     public var isPresent: Bool
     /// The device's address on this connection, without port; nil if unknown.
     public var localAddress: String?
-    /// In bytes; nil without a limit.
+    /// Maximum size of a packet in bytes; nil without a limit.
     public var maximumPacket: Int?
     /// Limit of messages in flight; nil without a limit.
     public var receiveMaximum: Int?

@@ -2,7 +2,7 @@ import AgentModel
 import AppProtocol
 
 public struct BridgeOptions: Sendable, Equatable {
-    /// Nil if not set; the bridge then has nothing to do.
+    /// Address of the broker; nil if not set, so that the bridge has nothing to do.
     public var broker: BrokerAddress?
     public var user: String?
     /// Folder of password, certificates and keys; nil for the service's credentials.

@@ -27,12 +27,12 @@ public struct BridgeSettings: Sendable, Equatable {
 }
 
 public enum BridgeLimits {
-    /// Longest packet from the broker, in bytes: a line of the app protocol, topic and properties.
+    /// Maximum bytes of a packet from the broker: a line of the app protocol, topic and properties.
     public static let packet = ProtocolLimits.lineLength + 4096
     /// Limits of the events in the queue, in messages and bytes. The oldest are dropped.
     public static let queuedMessages = 200
     public static let queuedBytes = 256 * 1024
-    /// Unacknowledged messages.
+    /// Maximum number of unacknowledged messages.
     public static let inFlight = 16
     public static let pendingRequests = 16
     /// Stored command IDs, and bytes of their answers.
@@ -40,7 +40,7 @@ public enum BridgeLimits {
     public static let rememberedBytes = 128 * 1024
     /// Longest time from now to a command's expiry.
     public static let longestExpiry = Duration.seconds(86_400)
-    /// Longest response topic and longest correlation data, in bytes.
+    /// Maximum bytes of a response topic and of correlation data.
     public static let responseTopic = 256
     public static let correlation = 256
     /// Time limits for the broker's CONNACK and PUBACK.

@@ -2,8 +2,8 @@
 struct CommandLedger: Sendable {
     private struct Entry: Sendable {
         let id: String
-        /// Nil until the agent answers, for commands of an earlier run, and when ``BridgeLimits/rememberedBytes`` is
-        /// exceeded.
+        /// The agent's answer; nil until it answers, for commands of an earlier run, and when
+        /// ``BridgeLimits/rememberedBytes`` is exceeded.
         var answer: [UInt8]?
     }
 

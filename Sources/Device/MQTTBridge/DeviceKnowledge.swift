@@ -7,7 +7,7 @@ struct DeviceKnowledge: Sendable {
     private(set) var network: NetworkStatus?
     private(set) var backups: BackupList?
     private(set) var outages = OutageLog()
-    /// From the fleet's owner; nil if unknown.
+    /// Newest firmware version, from the fleet's owner; nil if unknown.
     private var latestFirmware: String?
     /// Reason of the last decision about a lost or failed link.
     private var trouble: String?

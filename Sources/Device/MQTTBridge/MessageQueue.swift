@@ -13,7 +13,7 @@ struct MessageQueue: Sendable {
     private var bytes = 0
     private var flying: [(number: Int, message: Waiting, since: Instant)] = []
     private var lastNumber = 0
-    /// Messages dropped for lack of room or because of their size.
+    /// Number of messages dropped for lack of room or because of their size.
     private(set) var lost = 0
 
     var waitingEvents: Int { events.count }

@@ -3,7 +3,7 @@ import AppProtocol
 
 /// Counts the times without the needed connection.
 struct OutageLog: Sendable {
-    /// Shorter times do not count: a switch between networks takes less.
+    /// Shortest time that counts. A switch between networks takes less.
     static let shortest = Duration.seconds(10)
     private static let day: Int64 = 86_400_000
 

@@ -10,7 +10,7 @@ public struct StatusMessage: Sendable, Equatable, Codable {
     public var firmware: Firmware
     /// SSID as text that is safe to show; nil without Wi-Fi.
     public var name: String?
-    /// `name` if that network is stored, else `None`.
+    /// Name of the network for the select: `name` if it is stored, else `None`.
     public var selected: String
     /// Answer to `network.get`.
     public var network: NetworkStatus
@@ -19,7 +19,7 @@ public struct StatusMessage: Sendable, Equatable, Codable {
 
     public struct Firmware: Sendable, Equatable, Codable {
         public var installed: String
-        /// Equal to `installed` unless the fleet's owner has published another version.
+        /// Version from the fleet's owner; equal to `installed` unless the owner has published another one.
         public var latest: String
     }
 
@@ -33,7 +33,7 @@ public struct StatusMessage: Sendable, Equatable, Codable {
 
 /// Payload of `outage`: a time without the needed connection.
 public struct OutageMessage: Sendable, Equatable, Codable {
-    /// Nil while the device does not know the time.
+    /// Start of the outage; nil while the device does not know the time.
     public var began: Timestamp?
     public var ended: Timestamp?
     public var seconds: Int
@@ -52,6 +52,6 @@ struct HomeAssistantCommand: Sendable, Equatable, Decodable {
     var action: Action
     /// Name in the select's list, for `switch`.
     var network: String?
-    /// In seconds since 1970.
+    /// Expiry in seconds since 1970.
     var expires: Int
 }

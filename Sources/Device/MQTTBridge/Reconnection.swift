@@ -11,12 +11,12 @@ struct Reconnection: Sendable {
     private var random: Generator
     private(set) var failures = 0
 
-    /// Long waits: clients with the same name drive each other out.
+    /// Waits after a takeover, which are long as clients with the same name drive each other out.
     private static let afterTakeover = BackOff(first: .seconds(300), last: .seconds(3600))
-    /// Long waits: only a person can change a refusal.
+    /// Waits after a refusal, which are long as only a person can end it.
     private static let afterRefusal = BackOff(first: .seconds(60), last: .seconds(300))
     private var takeovers = 0
-    /// Short waits: a device that has moved is alone.
+    /// Waits after a move, which are short as a device that has moved is alone.
     private let afterMove: BackOff
     private static let attemptsAfterMove = 4
     private var hasMoved = false
@@ -33,7 +33,7 @@ struct Reconnection: Sendable {
 
     mutating func succeeded() { (failures, hasMoved) = (0, false) }
 
-    /// Call it after a switch to another network.
+    /// Records a switch to another network. Call this after the switch.
     mutating func moved() { (failures, hasMoved) = (0, true) }
 
     mutating func wait(after kind: BrokerFailure.Kind) -> Duration {
@@ -57,7 +57,7 @@ struct Reconnection: Sendable {
         return random.wait(.zero...spread)
     }
 
-    /// SplitMix64 (Steele, Lea and Flood, 2014).
+    /// Generator SplitMix64 (Steele, Lea and Flood, 2014).
     private struct Generator: RandomNumberGenerator {
         var state: UInt64
 

@@ -10,11 +10,11 @@ public struct Topics: Sendable, Equatable {
         base = prefix + "/" + Self.level(deviceId)
     }
 
-    /// `online` or `offline`, retained; also the will's topic.
+    /// Topic of `online` or `offline`, retained; also the will's topic.
     public var availability: String { base + "/availability" }
-    /// ``StatusMessage``, retained.
+    /// Topic of ``StatusMessage``, retained.
     public var status: String { base + "/status" }
-    /// Latest signal, retained.
+    /// Topic of the latest signal, retained.
     public var signal: String { base + "/signal" }
     /// Stored networks without passwords, retained.
     public var backups: String { base + "/backups" }

@@ -7,7 +7,7 @@ final class AgentSocket {
     private let descriptor: Int32
     private var splitter = LineSplitter()
     private var output: [UInt8] = []
-    /// In bytes. The connection is shut down if the agent does not read.
+    /// Maximum output in bytes. The connection is shut down if the agent does not read.
     private static let longestOutput = 1 << 20
 
     /// - Throws: `SystemError` if the connection fails.
@@ -76,7 +76,7 @@ final class AgentSocket {
             while let next = splitter.next() {
                 switch next {
                 case .line(let line): news.append(.line(line))
-                case .lineTooLong: return news + [.ended("it says a line that is too long")]
+                case .lineTooLong: return news + [.ended("it sent a line that is too long")]
                 }
             }
             if count < buffer.count { break }

@@ -168,7 +168,7 @@ private struct Start {
         socket = environment["ALTNET_SOCKET"].flatMap { $0.isEmpty ? nil : $0 } ?? "/run/altnet/altnet.sock"
     }
 
-    /// Equal to the settings of `altnet improv`.
+    /// Light of the device, equal to the setting of `altnet improv`.
     var light: String? {
         value("ALTNET_IMPROV_LED").flatMap { $0.contains("/") || $0.hasPrefix(".") ? nil : "/sys/class/leds/" + $0 }
     }

@@ -4,7 +4,7 @@ import Linux
 
 /// IDs of the last commands on disk, one a line, so that none is executed again after a restart.
 struct CommandMemory {
-    /// Nil to store nothing.
+    /// Path of the file; nil to store nothing.
     let path: String?
     private static let longest = 64 * 1024
 

@@ -45,7 +45,7 @@ struct AgentCommand: AsyncParsableCommand {
         print("the settings are valid")
     }
 
-    /// Writes to standard error, as there may be no console yet.
+    /// Prints the problems to standard error, as there may be no console yet.
     private func complained(of problems: [String]) -> ExitCode {
         for problem in problems { try? TextOutput(descriptor: STDERR_FILENO).put(problem.printable + "\n") }
         return ExitCode(ExitStatus.badSettings.rawValue)
@@ -124,7 +124,7 @@ struct AgentProcess {
 }
 
 extension SettingsSource {
-    /// Also checks the settings of `altnet-mqtt`, which are in the same file.
+    /// Reads the settings of this machine. Checks those of `altnet-mqtt` too, which are in the same file.
     init(ofThisMachine file: String?, _ environment: [String: String] = AgentSettings.environmentOfProcess) {
         self.init(
             file: file, environment: environment, others: BridgeOptions.settings, accepting: BridgeOptions.accepts)

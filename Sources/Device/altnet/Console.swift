@@ -86,7 +86,7 @@ extension Console {
             askPassword: PasswordPrompt.ask, askText: LinePrompt.ask, input: readInput)
     }
 
-    /// Exits if the reader has gone, as in `altnet watch | head`.
+    /// Writes the text. Exits if the reader has gone, as in `altnet watch | head`.
     private static func write(_ text: String, to descriptor: Int32) {
         do { try TextOutput(descriptor: descriptor).put(text) } catch {
             exit(error.errno == EPIPE ? ExitStatus.success.rawValue : ExitStatus.deviceFailure.rawValue)

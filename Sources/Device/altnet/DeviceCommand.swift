@@ -71,7 +71,7 @@ private struct FailureDocument: Encodable {
     let error: Body
 
     struct Body: Encodable {
-        /// Missing if the failure is not an answer of the device.
+        /// Code of the device's error; missing if the failure is not an answer of the device.
         let code: String?
         let message: String
         let details: [String: ProtocolError.Detail]?

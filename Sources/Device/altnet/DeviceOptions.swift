@@ -105,7 +105,7 @@ struct DeviceOptions: ParsableArguments {
 }
 
 extension Console {
-    /// Nil if the variable is empty or missing.
+    /// Returns the value; nil if the variable is empty or missing.
     fileprivate func variable(_ variable: DeviceOptions.Variable) -> String? {
         environment(variable.rawValue).flatMap { $0.isEmpty ? nil : $0 }
     }
@@ -117,7 +117,7 @@ struct ConnectionOptions: ParsableArguments {
     @Flag(help: "Print JSON, in the terms of the app protocol.")
     var json = false
 
-    /// In seconds.
+    /// Time limit of an answer in seconds.
     var answerWithin: Int { device.answerWithin ?? 10 }
 
     func endpoint(_ console: Console) throws -> Endpoint { try device.endpoint(console) }

@@ -196,7 +196,7 @@ enum DisplayText {
         return ("Connected to \(status.ssid?.description ?? "a network")\(signal)", .green)
     }
 
-    /// Uses the thresholds of the colour.
+    /// Returns the strength in a word, by the thresholds of the colour.
     private static func strength(_ signal: Int) -> String {
         switch paint(signal) {
         case .green: "good"
@@ -277,7 +277,7 @@ enum ConnectivityDisplayText {
 }
 
 extension DisplayText {
-    /// `2026-02-03` in UTC.
+    /// Returns a date in UTC such as `2026-02-03`.
     static func date(seconds: UInt32) -> String { String(Timestamp(seconds: seconds).description.prefix(10)) }
 
     /// Bar of eight characters for a share from 0 to 1.
@@ -315,7 +315,7 @@ extension DisplayText {
 }
 
 enum LocalTime {
-    /// `14:03:59` in the local time zone.
+    /// Returns a time such as `14:03:59` in the local time zone.
     static func clock(_ timestamp: Timestamp) -> String {
         var seconds = time_t(timestamp.millisecondsSince1970 / 1000)
         var parts = tm()

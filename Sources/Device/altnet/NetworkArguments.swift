@@ -97,7 +97,7 @@ struct StaticAddressOptions: ParsableArguments {
         _ = try staticAddress
     }
 
-    /// Nil without `--address`.
+    /// Static address; nil without `--address`.
     var staticAddress: StaticAddress? {
         get throws {
             do throws(StaticAddressError) {
@@ -183,8 +183,8 @@ extension BackupList {
 }
 
 extension CompletionKind {
-    /// Completes names of stored networks from the agent that the command line selects. Yields nothing if it does not
-    /// answer at once.
+    /// Completes names of stored networks from the agent that the command line selects. Yields nothing if the agent
+    /// does not answer at once.
     static var storedNetwork: CompletionKind {
         .custom { words, index, _ in await StoredNetworkCompletion.words(for: words, at: index) }
     }

@@ -63,7 +63,7 @@ enum PrivateFile {
         }
     }
 
-    /// Without it a power cut could undo the rename.
+    /// Synchronises the directory. Without this, a power cut could undo the rename.
     private static func synchroniseDirectory(of path: String) throws {
         guard let (folder, _) = KeyFile.split(path) else { return }
         let directory = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)

@@ -68,7 +68,7 @@ final class ProgressLine: Sendable {
         }
     }
 
-    /// Call it with the lock, so that nothing is drawn in between.
+    /// Erases the line. Call this with the lock, so that nothing is drawn in between.
     private func erase() {
         if console.spinner != nil { console.errors("\r" + Control.eraseToEndOfLine) }
     }

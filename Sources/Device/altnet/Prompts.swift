@@ -11,7 +11,7 @@ import Terminal
 #endif
 
 enum PasswordPrompt {
-    /// In bytes. Enough for a pairing code from a scanner.
+    /// Maximum length in bytes, enough for a pairing code from a scanner.
     private static let maximumLength = 512
 
     /// - Throws: `CommandFailure` without a terminal, or after Control-C.

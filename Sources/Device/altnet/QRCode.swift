@@ -48,28 +48,29 @@ enum QRCodeError: Error, Equatable, CustomStringConvertible {
 
 /// libqrencode 4, as declared in qrencode.h.
 private struct QREncodeLibrary {
-    /// `QRecLevel`
+    /// `QRecLevel` of libqrencode.
     enum Level: Int32 {
-        /// Corrects about 7 % of the codewords.
+        /// Level that corrects about 7 % of the codewords.
         case low = 0
-        /// Corrects about 15 % of the codewords.
+        /// Level that corrects about 15 % of the codewords.
         case medium = 1
     }
 
-    /// `QRcode`
+    /// `QRcode` of libqrencode.
     private struct Symbol {
         let version: Int32
         let width: Int32
-        /// width * width bytes. The least significant bit of each is 1 for a dark module.
+        /// Modules, width * width bytes. The least significant bit of each is 1 for a dark module.
         let data: UnsafePointer<UInt8>?
     }
 
-    /// `QRcode_encodeData`: size, data, version (0 for the smallest) and level. Returns null and sets errno on failure.
+    /// `QRcode_encodeData` of libqrencode: size, data, version (0 for the smallest) and level. Returns null and sets
+    /// errno on failure.
     private typealias EncodeData =
         @convention(c) (
             Int32, UnsafeRawPointer?, Int32, Int32
         ) -> UnsafeMutableRawPointer?
-    /// `QRcode_free`
+    /// `QRcode_free` of libqrencode.
     private typealias Free = @convention(c) (UnsafeMutableRawPointer?) -> Void
 
     private let encodeData: EncodeData
@@ -110,7 +111,7 @@ struct QRCodeView {
 
     private var range: Range<Int> { -QRCode.quietZone..<(code.size + QRCode.quietZone) }
 
-    /// Two modules in a character, one above the other.
+    /// Draws two modules in a character, one above the other.
     private func halfBlocks(_ style: Style) -> [String] {
         stride(from: range.lowerBound, to: range.upperBound, by: 2).map { row in
             range.map { column in
@@ -124,17 +125,18 @@ struct QRCodeView {
         }
     }
 
-    /// Two characters for a module, to make it about square.
+    /// Draws two characters for a module, to make it about square.
     private func squares(_ style: Style) -> [String] {
         range.map { row in
             range.map { isInk(row, $0, style) ? "##" : "  " }.joined()
         }
     }
 
-    /// With colours, ink is black on white. Without, most terminals are dark, so ink is light.
+    /// True if the module is drawn in ink. With colours, ink is black on white. Without, ink is light, as most
+    /// terminals are dark.
     private func isInk(_ row: Int, _ column: Int, _ style: Style) -> Bool { code[row, column] == style.hasColour }
 
-    /// Uses the fixed part of the palette, as themes change the first 16 colours.
+    /// Paints a line. Uses the fixed part of the palette, as themes change the first 16 colours.
     private func paint(_ line: String, _ style: Style) -> String {
         guard style.hasColour else { return line }
         let (black, white) = ("\u{1b}[38;5;16;48;5;16m", "\u{1b}[38;5;16;48;5;231m")

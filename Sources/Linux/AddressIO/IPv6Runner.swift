@@ -27,7 +27,7 @@ public final class IPv6Runner {
     private var mode: DHCPv6Client.Mode?
     /// True while the DHCPv6 client runs.
     private var isAsking = false
-    /// Number of running clean-ups of the former network. Router news may belong to that network meanwhile.
+    /// Number of running clean-ups of the former network. Messages of routers may belong to that network meanwhile.
     private var cleaning = 0
     private var configuration = NetworkConfiguration()
     /// Problems already reported for this link, at most 32.
@@ -84,7 +84,7 @@ public final class IPv6Runner {
 
     public func renew() { handle(.renew) }
 
-    /// Returns the DHCPv6 addresses to the server. Call it before ``linkDown(leavingNetwork:)``.
+    /// Returns the DHCPv6 addresses to the server. Call this before ``linkDown(leavingNetwork:)``.
     public func release() {
         handle(.release)
         isAsking = false

@@ -12,7 +12,7 @@ public struct DBusMessage: Sendable, Equatable {
 
     public var kind: Kind
     public var wantsNoAnswer = false
-    /// Not 0 once sent.
+    /// Serial number. Not 0 once the message is sent.
     public var serial: UInt32 = 0
     public var replySerial: UInt32?
     public var path: String?

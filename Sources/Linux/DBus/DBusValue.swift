@@ -92,7 +92,7 @@ public enum DBusFault: Error, Sendable, Equatable {
     case truncated
     case badSignature
     case nestsTooDeep
-    /// Text that is not UTF-8, lacks the final zero byte or contains one, or a value outside its type's range.
+    /// The text is not UTF-8, lacks the final zero byte or contains one, or a value is outside its type's range.
     case badValue
     case badHeader
     case tooLong

@@ -64,7 +64,7 @@ public enum KeyFileError: Error, Equatable {
 }
 
 extension KeyFileError: CustomStringConvertible {
-    /// One sentence with the problem and its remedy, without secrets.
+    /// Description in one sentence with the problem and its remedy, without secrets.
     public var description: String {
         switch self {
         case .inUse(let path):

@@ -6,7 +6,7 @@ import Glibc
 /// A board without a battery starts in 1970 or at its last shutdown. Certificate dates are checked only after the clock
 /// is set.
 package struct ClockKnowledge: Sendable, Equatable {
-    /// Seconds since 1970.
+    /// System time in seconds since 1970.
     package var time: Int64
     /// The kernel's synchronisation status (adjtimex(2)); nil if the kernel refuses to answer.
     package var isSynchronised: Bool?
@@ -20,7 +20,7 @@ package struct ClockKnowledge: Sendable, Equatable {
         (self.hasMark, self.batteryTime) = (hasMark, batteryTime)
     }
 
-    /// 1 January 2025. altnet did not exist before.
+    /// Earliest plausible time, 1 January 2025. altnet did not exist before.
     package static let earliest: Int64 = 1_735_689_600
     /// Maximum difference of the two clocks in seconds. With an empty battery, one shows 1970, the other the last run's
     /// time that systemd has stored.

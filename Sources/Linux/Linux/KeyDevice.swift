@@ -5,7 +5,7 @@ import Glibc
 /// One key of an input device, such as a board's button (evdev).
 public final class KeyDevice {
     public let path: String
-    /// Readable after an event or when the device is gone. Non-blocking.
+    /// Descriptor that is readable after an event or when the device is gone. Non-blocking.
     public let descriptor: Int32
 
     /// Change of the key.
@@ -69,7 +69,7 @@ public final class KeyDevice {
 
 /// Detects new entries in a folder.
 public final class FolderWatch {
-    /// Readable after a new entry.
+    /// Descriptor that is readable after a new entry.
     public let descriptor: Int32
 
     public init(_ path: String) throws(SystemError) {

@@ -11,10 +11,10 @@ public struct AddressPlan: Hashable, Sendable {
     let address: IPAddress
     let prefixLength: Int
     let index: Int
-    /// Remaining lifetime in seconds, then the kernel removes the address; `UInt32.max`: unlimited.
+    /// Remaining lifetime in seconds, after which the kernel removes the address; `UInt32.max`: unlimited.
     let seconds: UInt32
     let metric: Int
-    /// On-link routes first, because others need them; default route last.
+    /// Routes of the lease: on-link ones first, because others need them; the default route last.
     let routes: [LeasedRoute]
     /// True if the kernel adds the address's network route to the main table.
     let hasNetworkRoute: Bool
@@ -75,7 +75,7 @@ public struct AddressPlan: Hashable, Sendable {
 
 /// A route of a lease, marked as DHCP. Its source, the lease's address, distinguishes it from other clients' routes.
 struct LeasedRoute: Hashable, Sendable {
-    /// Nil for the default route.
+    /// Destination of the route; nil for the default route.
     let destination: IPAddress?
     let prefixLength: Int
     let gateway: IPAddress?
@@ -88,7 +88,7 @@ struct LeasedRoute: Hashable, Sendable {
     static let maker: UInt8 = 16
     /// First table number of interfaces; unused by other programs.
     private static let firstTable: UInt32 = 175_000_000
-    /// Before the rules of `SteeringPlan`, whose tables have a default route.
+    /// Priority of the rule, before those of `SteeringPlan`, whose tables have a default route.
     static let rulePriority = SteeringPlan.firstTable - 1
 
     static func table(of index: Int) -> UInt32 { firstTable + UInt32(clamping: min(index, Int(Int32.max))) }
@@ -98,7 +98,7 @@ struct LeasedRoute: Hashable, Sendable {
         (firstTable...firstTable + UInt32(Int32.max)).contains(table) ? table - firstTable : nil
     }
 
-    /// Compares all but the MTU, which `RouteDescription` does not read.
+    /// Compares everything but the MTU, which `RouteDescription` does not read.
     func isSamePath(as other: LeasedRoute) -> Bool {
         destination == other.destination && prefixLength == other.prefixLength && gateway == other.gateway
             && index == other.index && metric == other.metric && source == other.source && table == other.table

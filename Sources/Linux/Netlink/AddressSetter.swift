@@ -13,7 +13,7 @@ public final class AddressSetter {
     private let index: Int
     private let socket: NetlinkSocket
 
-    /// Twice the maximum number of parts of a lease.
+    /// Maximum number of requests, twice that of a lease's parts.
     private static let mostRequests = 256
 
     public init(on index: Int) throws(NetlinkError) {

@@ -31,7 +31,7 @@ public final class AdvertisedNetwork {
     /// True if another advertisement arrived while the flags were read.
     private var isStale = false
 
-    /// Twice the maximum number of items of a former network.
+    /// Maximum number of requests, twice that of a former network's items.
     private static let mostRequests = 256
 
     public init(
@@ -50,7 +50,7 @@ public final class AdvertisedNetwork {
         (RTNLGRP_IPV6_IFADDR, "ipv6-ifaddr"), (RTNLGRP_IPV6_ROUTE, "ipv6-route"),
     ]
 
-    /// `RTM_NEWPREFIX`, sent for each prefix of each advertisement (`struct prefixmsg`).
+    /// Message `RTM_NEWPREFIX`, sent for each prefix of each advertisement (`struct prefixmsg`).
     private static let prefixNews = UInt16(RTM_NEWPREFIX)
 
     // MARK: News

@@ -66,7 +66,7 @@ struct IPv6InterfaceAddress: Hashable {
     let origin: Origin
 
     enum Origin: Hashable {
-        /// The kernel formed it from an advertised prefix.
+        /// The kernel formed the address from an advertised prefix.
         case advertised
         case own
         case other

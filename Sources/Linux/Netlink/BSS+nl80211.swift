@@ -94,7 +94,7 @@ struct HeardAccessPoints {
 /// Information elements of a beacon or probe response (IEEE 802.11-2020, 9.4.2), limited to network name and security.
 /// The sender is untrusted: a truncated element ends the list, and the first of duplicate elements counts.
 struct InformationElements: Hashable {
-    /// Nil for a hidden name: the element is absent, empty, all zeros or invalid.
+    /// SSID; nil for a hidden name: the element is absent, empty, all zeros or invalid.
     private(set) var ssid: SSID?
     private(set) var rsn: SecurityElement?
     /// WPA vendor element, the predecessor of RSN.
@@ -220,6 +220,6 @@ private enum ElementID {
 /// First bytes of vendor elements: organisation and type.
 private enum VendorType {
     static let wpa: [UInt8] = [0x00, 0x50, 0xf2, 1]
-    /// Wi-Fi Alliance, Opportunistic Wireless Encryption Specification, 2.2.1.
+    /// Type of the OWE transition element (Wi-Fi Alliance, Opportunistic Wireless Encryption Specification, 2.2.1).
     static let oweTransition: [UInt8] = [0x50, 0x6f, 0x9a, 0x1c]
 }

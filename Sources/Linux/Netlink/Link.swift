@@ -37,11 +37,11 @@ extension NetworkInterface.Tunnel {
 /// One message about a link (rtnetlink.h, `struct ifinfomsg`).
 struct LinkReport: Equatable {
     let index: Int
-    /// Nil in messages of wireless extensions.
+    /// Name of the interface; nil in messages of wireless extensions.
     let name: String?
     let isUp: Bool
     let hasCarrier: Bool
-    /// `ARPHRD_*` of if_arp.h.
+    /// Hardware type, `ARPHRD_*` of if_arp.h.
     let hardwareType: UInt16
     /// Kind of a virtual link, such as "bridge".
     let virtualKind: String?
@@ -72,7 +72,7 @@ struct LinkReport: Equatable {
         hardware = attributes[IFLA_ADDRESS].flatMap { HardwareAddress(bytes: $0.bytes) }
     }
 
-    /// `IFF_LOWER_UP` of linux/if.h, which conflicts with net/if.h.
+    /// Flag `IFF_LOWER_UP` of linux/if.h, which conflicts with net/if.h.
     private static let lowerUp: UInt32 = 1 << 16
 }
 
@@ -95,8 +95,8 @@ extension Uplink {
             name: report.name ?? "")
     }
 
-    /// PPP counts as a modem, because the kernel does not report what it runs over. Treating a landline as cellular
-    /// does less harm than the reverse.
+    /// Determines the kind of a link. PPP counts as a modem, because the kernel does not report what it runs over.
+    /// Treating a landline as cellular does less harm than the reverse.
     /// - Parameters:
     ///   - hardwareType: `ARPHRD_*` of if_arp.h.
     ///   - virtualKind: rtnetlink kind of a virtual link; nil for hardware.
@@ -123,7 +123,7 @@ extension Uplink {
     ]
 }
 
-/// `ARPHRD_*` of if_arp.h.
+/// Hardware types, `ARPHRD_*` of if_arp.h.
 enum HardwareType: UInt16 {
     case ethernet = 1
     case ppp = 512

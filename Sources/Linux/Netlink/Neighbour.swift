@@ -13,19 +13,19 @@ struct Neighbour: Hashable {
         let address: IPAddress
     }
 
-    /// `NUD_*` of neighbour.h.
+    /// State of an entry, `NUD_*` of neighbour.h.
     enum State: UInt16 {
-        /// Not probed yet.
+        /// The address was not probed yet.
         case none = 0x00
         case incomplete = 0x01
-        /// Has answered recently.
+        /// The address has answered recently.
         case reachable = 0x02
-        /// Has answered before, not probed since.
+        /// The address has answered before, and was not probed since.
         case stale = 0x04
         case delay = 0x08
         case probe = 0x10
         case failed = 0x20
-        /// Entries known without ARP.
+        /// The entry is known without ARP.
         case noARP = 0x40
         case permanent = 0x80
 

@@ -8,9 +8,9 @@ public struct NetlinkError: Error, Hashable {
     public let reason: Reason
 
     public enum Reason: Hashable, Sendable {
-        /// Refused by the kernel. `detail` is the extended acknowledgement, if any.
+        /// The kernel refused the request. `detail` is the extended acknowledgement, if any.
         case refused(errno: Int32, detail: String?)
-        /// No answer in time. The kernel may still have performed the request.
+        /// No answer came in time. The kernel may still have performed the request.
         case timedOut(after: Duration)
         /// The answer was lost in a receive overrun. The kernel may have performed the request.
         case answerLost
@@ -20,7 +20,7 @@ public struct NetlinkError: Error, Hashable {
         case groupMissing(String)
         /// The kernel's answer, or the named part, is invalid or too large.
         case malformed(String)
-        /// Too many items in one request, or too many open requests.
+        /// One request has too many items, or too many requests are open.
         case exceeds(limit: Int, of: String)
     }
 

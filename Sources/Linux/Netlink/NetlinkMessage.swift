@@ -15,7 +15,7 @@ package struct NetlinkMessage {
     package func has(_ flag: Int32) -> Bool { Int32(flags) & flag != 0 }
 }
 
-/// The messages of one datagram. Ends at the first truncated message.
+/// The messages of one datagram, up to the first truncated one.
 package struct NetlinkDatagram: Sequence, IteratorProtocol {
     private var reader: ByteReader
 
@@ -87,7 +87,7 @@ package struct Attributes: Sequence {
     }
 
     static let headerLength = 4
-    /// Masks the flags "nested" and "network byte order" (`NLA_TYPE_MASK`).
+    /// Mask of the flags "nested" and "network byte order" (`NLA_TYPE_MASK`).
     private static let typeMask: UInt16 = 0x3fff
 }
 

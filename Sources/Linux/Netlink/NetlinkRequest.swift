@@ -75,7 +75,7 @@ package struct AttributeWriter {
         put(type | Self.nestedFlag, bytes: inner.bytes)
     }
 
-    /// `NLA_F_NESTED`, required by newer kernels in newer messages.
+    /// Flag `NLA_F_NESTED`, required by newer kernels in newer messages.
     private static let nestedFlag = 0x8000
 }
 
@@ -126,7 +126,7 @@ extension NetlinkRequest {
         return request
     }
 
-    /// `IPV4_DEVCONF_FORWARDING` of linux/ip.h, which conflicts with netinet/ip.h.
+    /// Number `IPV4_DEVCONF_FORWARDING` of linux/ip.h, which conflicts with netinet/ip.h.
     private static let forwarding = 1
 }
 

@@ -11,9 +11,10 @@ final class NetlinkSocket {
         case route
     }
 
-    /// Called for each message that does not answer a request.
+    /// Closure for each message that does not answer a request.
     var onNotification: (NetlinkMessage) -> Void = { _ in }
-    /// Called after the kernel has dropped messages because they were not read in time. The kernel does not say which.
+    /// Closure to call after the kernel has dropped messages because they were not read in time. The kernel does not
+    /// say which.
     var onOverrun: () -> Void = {}
 
     private let subsystem: Subsystem
@@ -248,11 +249,11 @@ final class NetlinkSocket {
         NetlinkError(attempted: attempted, reason: .refused(errno: errno, detail: nil))
     }
 
-    /// Room for the largest datagram. Pages beyond the first go back to the kernel once a datagram was taken out.
-    /// It is used on the loop only, and freed wherever the last reference goes.
+    /// Buffer for the largest datagram. Pages beyond the first go back to the kernel once a datagram was taken out. It
+    /// is used on the loop only, and freed wherever the last reference goes.
     private final class ReceiveBuffer: @unchecked Sendable {
         let start: UnsafeMutableRawPointer
-        /// The kernel sizes its dumps by what the reader offers, up to 32 KiB (af_netlink.c, `netlink_recvmsg`).
+        /// Size of the buffer. The kernel sizes its dumps by it, up to 32 KiB (af_netlink.c, `netlink_recvmsg`).
         let count = 32 * 1024
         private static let page = Int(getpagesize())
 
@@ -294,8 +295,8 @@ extension NetlinkSocket {
         _ = try await walk(request, expecting: .acknowledged, attempting: attempted) { _ in }
     }
 
-    /// Requests one value; repeats if the answer is lost. Nil if the kernel reports success without a message that
-    /// `decode` accepts.
+    /// Requests one value; repeats if the answer is lost. Returns nil if the kernel reports success without a message
+    /// that `decode` accepts.
     func reply<Value>(
         to request: NetlinkRequest, attempting attempted: String, decode: @escaping (NetlinkMessage) -> Value?
     ) async throws(NetlinkError) -> Value? {
@@ -349,11 +350,11 @@ extension NetlinkSocket {
 
 extension NetlinkSocket {
     enum Answer {
-        /// Only an acknowledgement.
+        /// The kernel sends only an acknowledgement.
         case acknowledged
-        /// At most one message, then an acknowledgement.
+        /// The kernel sends at most one message, then an acknowledgement.
         case reply
-        /// Any number of messages, then an end marker.
+        /// The kernel sends any number of messages, then an end marker.
         case dump
 
         var flags: Int32 {

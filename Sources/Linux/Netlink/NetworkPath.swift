@@ -146,7 +146,7 @@ extension Destination {
     /// Addresses of a root name server, which are in no local network. No packets are sent to them.
     private static let internetAddresses = ["198.41.0.4", "2001:503:ba3e::2:30"].compactMap { IPAddress($0) }
 
-    /// The kernel treats the zero address as local.
+    /// Returns the addresses to look up. The kernel treats the zero address as local.
     private static func addresses(at address: IPAddress) -> [IPAddress] {
         address.isUnspecified ? internetAddresses : [address]
     }
@@ -158,7 +158,7 @@ extension Destination {
 /// Last path found, readable from any thread.
 final class CurrentPath: Sendable {
     private struct State {
-        /// Nil before the first search.
+        /// Path to the destination; nil before the first search.
         var path: NetworkPath?
         var run = 0
         /// Run in which `path` was last reported.

@@ -26,15 +26,15 @@ public struct Phy: Hashable, Sendable {
     public struct Channel: Hashable, Sendable {
         public let frequency: Frequency
         public let isDisabled: Bool
-        /// Passive scans only: "no initiating radiation".
+        /// True if only passive scans are allowed: "no initiating radiation".
         public let isPassive: Bool
-        /// Shared with radar.
+        /// True if radar shares the channel.
         public let isRadar: Bool
     }
 
     /// Support for the kernel's signal supervision (CQM).
     public enum SignalThresholds: Hashable, Sendable {
-        /// One threshold or none: only the driver knows.
+        /// The driver supports one threshold or none, and does not say which.
         case oneAtMost
         case many
     }

@@ -16,7 +16,7 @@ public final class ReachabilityMonitor {
 
     private let routes: RouteMonitor
     private nonisolated let board = CurrentPath()
-    /// Nil while stopped.
+    /// Subscription to the routes; nil while stopped.
     private var following: RouteFollowing?
     private nonisolated let hints: Mutex<PathHints>
     private(set) var isLooking = false
@@ -104,7 +104,7 @@ public final class ReachabilityMonitor {
 
     // MARK: The path
 
-    /// Searches now, or after the running search.
+    /// Searches for a path now, or after the running search.
     private func look() {
         guard following != nil else { return }
         isStale = true
@@ -121,7 +121,7 @@ public final class ReachabilityMonitor {
         }
     }
 
-    /// Retries later: the kernel lacks resources.
+    /// Searches again later, as the kernel lacks resources.
     private func lookLater() {
         retry = LoopTimer(after: .seconds(1)) { [weak self] in self?.look() }
     }
@@ -142,7 +142,7 @@ public final class ReachabilityMonitor {
         return best
     }
 
-    /// Reads on the current thread.
+    /// Reads the path on the current thread.
     /// - Returns: nil if the kernel fails.
     private nonisolated func readPath() -> NetworkPath? {
         let known = hints.withLock { $0 }

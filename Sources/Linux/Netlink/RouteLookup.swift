@@ -5,7 +5,7 @@ import Glibc
 /// The route to an address, found by the kernel with all tables, rules and metrics (`RTM_GETROUTE`).
 public struct RouteLookup: Hashable, Sendable {
     public let index: Int
-    /// Nil if the address is on the link, or the link has no gateways.
+    /// Address of the gateway; nil if the address is on the link, or the link has no gateways.
     public let gateway: IPAddress?
     /// True if the address belongs to the device.
     public let isLocal: Bool
@@ -57,7 +57,7 @@ struct RouteDescription: Equatable {
     /// Prefix length of the source; 0 for any source.
     let sourceLength: Int
     let destination: IPAddress?
-    /// `RTN_*`.
+    /// Type of the route, `RTN_*`.
     let type: Int
     let table: UInt32
     let metric: Int
@@ -65,7 +65,7 @@ struct RouteDescription: Equatable {
     let maker: UInt8
     /// Preferred source address.
     let source: IPAddress?
-    /// More than one for multipath routes.
+    /// Next hops; more than one for multipath routes.
     let hops: [Hop]
 
     struct Hop: Equatable {
@@ -105,7 +105,7 @@ struct RouteDescription: Equatable {
     /// True for routes of the main table without a source.
     var isGeneral: Bool { table == RT_TABLE_MAIN.rawValue && sourceLength == 0 }
 
-    /// One default route per next hop.
+    /// Default routes, one per next hop.
     var defaultRoutes: [DefaultRoute] {
         guard type == RTN_UNICAST, prefixLength == 0 else { return [] }
         return hops.map { hop in

@@ -15,10 +15,10 @@ enum RouteMessage: Equatable {
     case linkRemoved(index: Int)
     case address(InterfaceAddress)
     case addressRemoved(InterfaceAddress)
-    /// One default route per next hop. With `replaces`, they replace others of their family and metric.
+    /// Default routes, one per next hop. With `replaces`, they replace others of their family and metric.
     case defaultRoutes([DefaultRoute], replaces: Bool)
     case defaultRoutesRemoved([DefaultRoute])
-    /// With `replaces`, it replaces another route to the same address with the same metric.
+    /// A host route. With `replaces`, it replaces another route to the same address with the same metric.
     case hostRoute(HostRoute, replaces: Bool)
     case hostRouteRemoved(HostRoute)
     case neighbour(Neighbour)

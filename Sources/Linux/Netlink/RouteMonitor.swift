@@ -8,7 +8,7 @@ import Synchronization
 public final class RouteMonitor {
     public var links: [Int: NetworkInterface] { table.links }
     public var addresses: [InterfaceAddress] { Array(table.addresses.values) }
-    /// Sorted by metric, preferred first.
+    /// Default routes sorted by metric, preferred first.
     public var defaultRoutes: [DefaultRoute] { table.defaultRoutes.sorted { $0.metric < $1.metric } }
     public var uplink: ActiveUplink? { table.uplink }
 
@@ -18,7 +18,7 @@ public final class RouteMonitor {
     private(set) var table = RouteTable()
     /// Interfaces of `setDisconnected`, readable on any thread.
     nonisolated let disconnected = Mutex<Set<String>>([])
-    /// Subjects to read again.
+    /// Subjects that must be read again.
     private var stale: Set<RouteSubject> = []
     /// True during a dump. Dumps must not overlap, or they would mix up messages. The initialiser runs the first one.
     private var isReading = true
@@ -76,7 +76,7 @@ public final class RouteMonitor {
     /// interface. Ignores tunnels and bridges: their traffic leaves by another link, perhaps this one.
     public func uplink(besides own: Int?) -> Uplink? { table.bestCarrier.flatMap { $0.index == own ? nil : $0.kind } }
 
-    /// Like `uplink(besides:)` for one interface, but excludes several.
+    /// Returns the uplink like `uplink(besides:)`, but excludes several interfaces.
     public func uplink(besides own: [Int]) -> Uplink? {
         table.bestCarrier.flatMap { own.contains($0.index) ? nil : $0.kind }
     }

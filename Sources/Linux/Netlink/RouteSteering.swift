@@ -19,7 +19,7 @@ public final class RouteSteering {
     private var added: [Item: Instant] = [:]
     private var retry: LoopTimer?
     private let endpoints: MultipathEndpoints?
-    /// Interfaces already limited to ARP answers for their own addresses.
+    /// Station interfaces that already answer ARP for their own addresses only.
     private var modest: Set<Int> = []
 
     fileprivate enum Item: Hashable {

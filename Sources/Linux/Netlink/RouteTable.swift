@@ -3,7 +3,7 @@ import AgentModel
 /// Kinds of rtnetlink objects that can be dumped and change.
 public enum RouteSubject: CaseIterable, Sendable {
     case links, addresses, neighbours
-    /// Includes routing rules.
+    /// Routes, including routing rules.
     case routes
 }
 
@@ -15,7 +15,7 @@ struct RouteTable {
     /// True if default routes beyond ``maximumDefaultRoutes`` were left out since the last dump.
     private(set) var lacksDefaultRoutes = false
     private(set) var hostRoutes: Set<HostRoute> = []
-    /// At most as many as the kernel keeps (arp(7), `gc_thresh3`).
+    /// States of neighbours, at most as many as the kernel keeps (arp(7), `gc_thresh3`).
     private(set) var neighbours: [Neighbour.Key: Neighbour.State] = [:]
     /// Neighbours that failed their last probe.
     private(set) var failedNeighbours: Set<Neighbour.Key> = []
@@ -120,7 +120,7 @@ struct RouteTable {
                 < Self.maximumDefaultRoutes
     }
 
-    /// More than VPN clients create. Beyond it, a tunnel's carrier may not be found.
+    /// Maximum number of host routes, more than VPN clients create. Beyond it, a tunnel's carrier may not be found.
     private static let maximumHostRoutes = 256
 
     mutating func beginReading(_ subject: RouteSubject) {

@@ -7,7 +7,7 @@ struct SecurityElement: Hashable {
     let protectsManagementFrames: Bool
 
     enum Cipher: Hashable {
-        /// CCMP or GCMP.
+        /// The cipher is CCMP or GCMP.
         case usable
         case tkip
         case wep
@@ -43,12 +43,12 @@ struct SecurityElement: Hashable {
         }
     }
 
-    /// Bits 6 and 7 of the RSN capabilities (IEEE 802.11-2020, 9.4.2.24.4).
+    /// Mask of bits 6 and 7 of the RSN capabilities (IEEE 802.11-2020, 9.4.2.24.4).
     private static let managementFrameProtection: UInt16 = 0x00c0
 
     private static func isGroupCipher(_ suite: UInt32) -> Bool { suite == 0x000f_ac00 || suite == 0x0050_f200 }
 
-    /// IEEE 802.11-2020, table 9-149. WPA uses equal numbers under another organisation.
+    /// Returns the cipher (IEEE 802.11-2020, table 9-149). WPA uses equal numbers under another organisation.
     private static func cipher(_ suite: UInt32) -> Cipher {
         switch suite {
         case 0x000f_ac01, 0x000f_ac05, 0x0050_f201, 0x0050_f205: .wep
@@ -58,7 +58,8 @@ struct SecurityElement: Hashable {
         }
     }
 
-    /// IEEE 802.11-2020, table 9-151, and SAE with the group-dependent hash (24 and 25) from IEEE 802.11be.
+    /// Returns the key management (IEEE 802.11-2020, table 9-151, and IEEE 802.11be for SAE with the group-dependent
+    /// hash, 24 and 25).
     private static func keyManagement(_ suite: UInt32) -> KeyManagement {
         switch suite {
         case 0x000f_ac02, 0x000f_ac04, 0x000f_ac06, 0x000f_ac13, 0x000f_ac14, 0x0050_f202: .psk

@@ -101,7 +101,8 @@ public struct OwnRoute: Hashable, Sendable {
     /// Preferred source address. The route is removed with it.
     var source: IPAddress?
 
-    /// `rtm_protocol` and `FRA_PROTOCOL`: a number unused by other programs (rtnetlink.h, /etc/iproute2/rt_protos).
+    /// Creator of the agent's routes and rules (`rtm_protocol`, `FRA_PROTOCOL`): a number unused by other programs
+    /// (rtnetlink.h, /etc/iproute2/rt_protos).
     static let maker: UInt8 = 175
 
     /// - Parameter address: any address of the destination; nil for all.
@@ -132,7 +133,7 @@ public struct OwnRoute: Hashable, Sendable {
 public struct OwnRule: Hashable, Sendable {
     let source: IPAddress
     let table: UInt32
-    /// Lower comes first. The main table has 32766.
+    /// Priority of the rule; lower values come first. The main table has 32766.
     let priority: UInt32
 
     init?(_ message: NetlinkMessage, maker: UInt8 = OwnRoute.maker) {

@@ -68,7 +68,7 @@ private final class NameQuestion: Sendable {
 }
 
 extension IPAddress {
-    /// Nil for other families. Drops the scope of link-local addresses.
+    /// Reads an address; nil for other families. Drops the scope of link-local addresses.
     fileprivate init?(_ address: UnsafeMutablePointer<sockaddr>) {
         let raw = UnsafeRawPointer(address)
         switch Int32(address.pointee.sa_family) {

@@ -145,7 +145,7 @@ extension WirelessRadio {
 /// range (nl80211.c, `nl80211_set_cqm_rssi`).
 enum ThresholdForm: Hashable {
     case one
-    /// With a second threshold far below any signal.
+    /// Two thresholds, the second far below any signal.
     case range
 
     func thresholds(for threshold: Int) -> [Int] {
@@ -162,8 +162,8 @@ enum ThresholdForm: Hashable {
         return true
     }
 
-    /// In dBm. Second CQM threshold, far below any real signal. The firmware stores a signed byte, and the hysteresis
-    /// is subtracted.
+    /// Second CQM threshold in dBm, far below any real signal. The firmware stores a signed byte, and the hysteresis is
+    /// subtracted.
     private static let farBelow = -120
 }
 
@@ -208,10 +208,10 @@ extension StationInfo {
 }
 
 extension AttributeValue {
-    /// In dBm; nil for 0, which mac80211 reports before it has an average.
+    /// Signal in dBm; nil for 0, which mac80211 reports before it has an average.
     fileprivate var decibels: Int? { number(as: Int8.self).flatMap { $0 == 0 ? nil : Int($0) } }
 
-    /// In kbit/s. The kernel reports units of 100 kbit/s, with a 16-bit fallback.
+    /// Bit rate in kbit/s. The kernel reports units of 100 kbit/s, with a 16-bit fallback.
     fileprivate var bitRate: Int? {
         let units =
             nested[NL80211_RATE_INFO_BITRATE32]?.count(as: UInt32.self)
@@ -227,14 +227,14 @@ public struct WirelessInterface: Hashable, Sendable {
     /// True for a client of access points ("managed"), the only kind that altnet uses.
     public let isStation: Bool
     public let address: BSSID?
-    /// SSID of its network, if the kernel reports it.
+    /// SSID of the interface's network, if the kernel reports it.
     public let ssid: SSID?
     public let frequency: Frequency?
 }
 
 public struct AssociatedBSS: Hashable, Sendable {
     public let bssid: BSSID
-    /// Nil if hidden and unknown to the kernel.
+    /// SSID; nil if hidden and unknown to the kernel.
     public let ssid: SSID?
     public let frequency: Frequency
 }

@@ -215,7 +215,7 @@ extension WirelessRadio {
     /// - Throws: `refused` if the name is in use or the radio has no room.
     public func addStation(_ name: String) async throws(NetlinkError) {
         try await addInterface(
-            name, NL80211_IFTYPE_STATION, attempting: "add to the radio of \(interface) the interface \(name)")
+            name, NL80211_IFTYPE_STATION, attempting: "add the interface \(name) to the radio of \(interface)")
     }
 
     /// Adds an access point interface to the radio, initially down. The driver chooses its address.
@@ -223,7 +223,7 @@ extension WirelessRadio {
     /// - Throws: `refused` if the name is in use or the radio has no room.
     public func addAccessPoint(_ name: String) async throws(NetlinkError) {
         try await addInterface(
-            name, NL80211_IFTYPE_AP, attempting: "add to the radio of \(interface) the access point \(name)")
+            name, NL80211_IFTYPE_AP, attempting: "add the access point \(name) to the radio of \(interface)")
     }
 
     private func addInterface(

@@ -107,7 +107,7 @@ extension WirelessRadio {
         return request
     }
 
-    /// Read again, because the usable channels depend on the location.
+    /// Returns the usable channels. Reads them again, because they depend on the location.
     private func worthScanning() async -> [Frequency] {
         guard let known = try? await abilities(), !known.worthScanning.isEmpty else { return [] }
         return (try? await phy())?.worthScanning ?? []
@@ -120,7 +120,7 @@ extension WirelessRadio {
         return phy
     }
 
-    /// More than all bands have together.
+    /// Maximum number of frequencies, more than all bands have together.
     nonisolated static let maximumFrequencies = 512
 }
 
@@ -168,7 +168,7 @@ public struct ScanRequest: Hashable, Sendable {
 public enum ScanOutcome: Hashable, Sendable {
     /// All scan results that the kernel keeps, including older ones (30 s).
     case finished([BSS])
-    /// Aborted by another program or the driver; some channels were not scanned.
+    /// The scan was aborted by another program or the driver; some channels were not scanned.
     case aborted
 }
 

@@ -9,7 +9,7 @@ public final class AccessPointSupplicant {
     public struct Configuration: Sendable {
         public var ssid: SSID
         public var passphrase: Secret
-        /// 256-bit key that WPA2 derives from passphrase and SSID.
+        /// Key of 256 bits that WPA2 derives from passphrase and SSID.
         public var psk: Secret
         public var frequency: Frequency
         /// True to offer SAE and management frame protection. Access point firmware may support neither: it writes the

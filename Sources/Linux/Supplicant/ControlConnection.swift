@@ -29,7 +29,7 @@ final class ControlConnection {
 
     private let path: String
     private let replyDirectory: String?
-    /// A change applies from the next attempt.
+    /// Time limits. A change applies from the next attempt.
     var timing: Timing
     private var onEvent: (@AgentLoop @Sendable (Event) -> Void)?
 
@@ -225,7 +225,7 @@ private struct InotifyEvents: Sequence, IteratorProtocol {
     struct Event {
         let watch: Int32
         let mask: UInt32
-        /// Empty for events of the watched directory itself.
+        /// Name of the file; empty for events of the watched directory.
         let name: ArraySlice<UInt8>
     }
 

@@ -107,7 +107,7 @@ enum ControlEvent: Sendable, Equatable {
         return String(decoding: bytes[(end + 1)...], as: UTF8.self)[...]
     }
 
-    /// Sufficient for all used lines, except for SSIDs with many spaces.
+    /// Maximum number of words, sufficient for all used lines, except for SSIDs with many spaces.
     private static let maximumWords = 64
 
     private static func event(named name: Substring, _ words: [Substring]) -> ControlEvent? {
@@ -138,24 +138,24 @@ enum ControlEvent: Sendable, Equatable {
         }
     }
 
-    /// `CTRL-EVENT-CONNECTED - Connection to 02:00:00:00:01:00 completed [id=0 id_str=]`
+    /// Parses `CTRL-EVENT-CONNECTED - Connection to 02:00:00:00:01:00 completed [id=0 id_str=]`.
     private static func connected(_ words: [Substring]) -> ControlEvent? {
         guard words.count > 4, let bssid = BSSID(words[4]) else { return nil }
         return .connected(network: words.number("[id"), bssid)
     }
 
-    /// `AP-STA-CONNECTED 02:00:00:00:01:00`, followed by more in some versions.
+    /// Parses `AP-STA-CONNECTED 02:00:00:00:01:00`, followed by more in some versions.
     private static func station(_ words: [Substring]) -> HardwareAddress? {
         words.dropFirst().first.flatMap { BSSID($0) }.flatMap { HardwareAddress(bytes: $0.bytes) }
     }
 
-    /// `CTRL-EVENT-DISCONNECTED bssid=02:00:00:00:01:00 reason=3 locally_generated=1`
+    /// Parses `CTRL-EVENT-DISCONNECTED bssid=02:00:00:00:01:00 reason=3 locally_generated=1`.
     private static func disconnected(_ words: [Substring]) -> ControlEvent? {
         .disconnected(
             reason: words.number("reason") ?? 0, locallyGenerated: words.contains { $0 == "locally_generated=1" })
     }
 
-    /// `CTRL-EVENT-AUTH-REJECT 02:00:00:00:01:00 auth_type=0 auth_transaction=2 status_code=17`
+    /// Parses `CTRL-EVENT-AUTH-REJECT 02:00:00:00:01:00 auth_type=0 auth_transaction=2 status_code=17`.
     private static func authenticationRejected(_ words: [Substring]) -> ControlEvent? {
         guard let status = words.number("status_code") else { return nil }
         return .authenticationRejected(
@@ -164,25 +164,25 @@ enum ControlEvent: Sendable, Equatable {
                 status: status))
     }
 
-    /// `CTRL-EVENT-ASSOC-REJECT bssid=02:00:00:00:01:00 status_code=1 timeout=assoc`
+    /// Parses `CTRL-EVENT-ASSOC-REJECT bssid=02:00:00:00:01:00 status_code=1 timeout=assoc`.
     private static func associationRejected(_ words: [Substring]) -> ControlEvent? {
         guard let status = words.number("status_code") else { return nil }
         return .associationRejected(
             status: status, timedOut: words.contains { $0 == "timeout" || $0.hasPrefix("timeout=") })
     }
 
-    /// `TRANSITION-DISABLE 01`
+    /// Parses `TRANSITION-DISABLE 01`.
     private static func transitionDisabled(_ words: [Substring]) -> ControlEvent? {
         guard words.count > 1, let bitmap = UInt8(words[1], radix: 16) else { return nil }
         return .transitionDisabled(TransitionDisable(rawValue: bitmap))
     }
 
-    /// `WNM: Disassociation Imminent - Disassociation Timer 20`
+    /// Parses `WNM: Disassociation Imminent - Disassociation Timer 20`.
     private static func disassociationImminent(_ words: [Substring]) -> ControlEvent? {
         words.last.flatMap { UInt16($0) }.map { .disassociationImminent(beacons: Int($0)) }
     }
 
-    /// `RRM-NEIGHBOR-REP-RECEIVED bssid=02:00:00:00:02:00 info=0x0 op_class=81 chan=6 phy_type=7`, with optional
+    /// Parses `RRM-NEIGHBOR-REP-RECEIVED bssid=02:00:00:00:02:00 info=0x0 op_class=81 chan=6 phy_type=7`, with optional
     /// further fields.
     private static func neighbour(_ words: [Substring]) -> ControlEvent? {
         guard words.count > 4, let bssid = words[1].value("bssid").flatMap({ BSSID($0) }),
@@ -192,14 +192,14 @@ enum ControlEvent: Sendable, Equatable {
         return .neighbour(bssid, frequency)
     }
 
-    /// `CTRL-EVENT-EAP-TLS-CERT-ERROR reason=1 depth=1 subject='/CN=authority' err='self-signed certificate'`. The
-    /// server chooses the subject, so the reason is read before it.
+    /// Parses `CTRL-EVENT-EAP-TLS-CERT-ERROR reason=1 depth=1 subject='/CN=authority' err='self-signed certificate'`.
+    /// The server chooses the subject, so the reason is read before it.
     private static func certificateRefused(_ words: [Substring]) -> ControlEvent? {
         .certificateRefused(CertificateFault(reason: words.dropFirst().prefix(1).number("reason") ?? 0))
     }
 
-    /// `CTRL-EVENT-SSID-TEMP-DISABLED id=0 ssid="Home" auth_failures=1 duration=10 reason=WRONG_KEY`. The SSID may look
-    /// like fields, so the number is read before it and the reason after it.
+    /// Parses `CTRL-EVENT-SSID-TEMP-DISABLED id=0 ssid="Home" auth_failures=1 duration=10 reason=WRONG_KEY`. The SSID
+    /// may look like fields, so the number is read before it and the reason after it.
     private static func temporarilyDisabled(_ words: [Substring]) -> ControlEvent? {
         guard words.count > 2, let network = words[1...1].number("id") else { return nil }
         return .temporarilyDisabled(

@@ -7,7 +7,7 @@ import Linux
 /// libwpa_client only to connect: its `wpa_ctrl_request` blocks for up to 10 s.
 @AgentLoop
 final class ControlSocket {
-    /// Bytes, more than any datagram of wpa_supplicant (hostap 2.10: replies have at most 4096).
+    /// Maximum bytes of a datagram, more than wpa_supplicant sends (hostap 2.10: replies have at most 4096).
     static let maximumLength = 8192
 
     /// A received message with its sender's process ID; 0 if unknown.

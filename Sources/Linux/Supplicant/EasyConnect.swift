@@ -11,7 +11,7 @@ enum EasyConnectLine: Sendable, Equatable {
     /// A DPP credential, for networks that authenticate by DPP.
     case connector
     case failed(String)
-    /// An unused line.
+    /// A line that is not used.
     case other
 
     /// - Returns: nil for other lines.
@@ -86,7 +86,7 @@ struct EasyConnectReception: Sendable {
 }
 
 extension Supplicant {
-    /// Channel 6 of 2.4 GHz, on which the device listens. Its code names it.
+    /// Frequency on which the device listens: channel 6 of 2.4 GHz. The device's code names it.
     public static let easyConnectFrequency = Frequency(megahertz: 2437)
 
     /// Starts or stops listening for a configurator. While it listens, scans and joins wait for some seconds. Listening

@@ -112,9 +112,9 @@ struct JoinProgress: Sendable, Equatable {
         }
     }
 
-    /// Reason 5: too many associated stations (IEEE 802.11-2020, table 9-49).
+    /// Reason code 5: too many associated stations (IEEE 802.11-2020, table 9-49).
     private static let accessPointBusy = 5
-    /// Reason 23: IEEE 802.1X failed.
+    /// Reason code 23: IEEE 802.1X failed.
     private static let userRefused = 23
 
     private static func failure(of refusal: ControlEvent.Authentication) -> JoinFailure {
@@ -126,7 +126,7 @@ struct JoinProgress: Sendable, Equatable {
         }
     }
 
-    /// Status codes of IEEE 802.11-2020, table 9-50.
+    /// Returns the failure of a status code (IEEE 802.11-2020, table 9-50).
     private static func failure(ofStatus status: Int) -> JoinFailure {
         switch status {
         case 16: .timeout  // No answer within a sequence.

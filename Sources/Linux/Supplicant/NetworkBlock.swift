@@ -10,7 +10,7 @@ struct NetworkBlock: Sendable {
 
         enum Value: Sendable, Equatable {
             case plain(String)
-            /// Bytes, sent as hexadecimal digits.
+            /// Bytes that are sent as hexadecimal digits.
             case secret(Secret)
             /// Bytes stored in wpa_supplicant under a name, before the variable that refers to it. Avoids temporary
             /// files.
@@ -85,7 +85,7 @@ struct NetworkBlock: Sendable {
     }
 
     private static let keyMethods = ["WPA-PSK", "WPA-PSK-SHA256", "FT-PSK"]
-    /// A fast transition needs an initial association by the FT method.
+    /// Methods for passwords. A fast transition needs an initial association by the FT method.
     private static let passwordMethods = ["SAE", "FT-SAE"]
 
     /// Returns the methods to name. Without a scan, only the most common one: wpa_supplicant would choose the strongest
@@ -146,7 +146,8 @@ struct NetworkBlock: Sendable {
         return settings
     }
 
-    /// The server's certificate is always checked: without `ca_cert`, eap_tls_common.c accepts any.
+    /// Returns the block of an enterprise network. The server's certificate is always checked: without `ca_cert`,
+    /// eap_tls_common.c accepts any.
     private static func enterprise(
         _ credential: EnterpriseCredential, _ request: JoinRequest, _ keyManagement: Set<String>,
         _ ciphers: Set<String>
@@ -188,7 +189,7 @@ struct NetworkBlock: Sendable {
     static let timesDoNotCount = "tls_disable_time_checks=1"
     private static let timesCount = "tls_disable_time_checks=0"
 
-    /// Path in Debian and its derivatives.
+    /// Path of the system's authorities in Debian and its derivatives.
     private static let systemAuthorities = "/etc/ssl/certs/ca-certificates.crt"
 
     private static func secured(
@@ -207,7 +208,7 @@ struct NetworkBlock: Sendable {
         ]
     }
 
-    /// RSN requires CCMP (IEEE 802.11-2020, 12.5.1). wpa_supplicant chooses the strongest listed cipher even if the
-    /// driver lacks it (hostap 2.10, wpa_pick_pairwise_cipher).
+    /// Pairwise ciphers. RSN requires CCMP (IEEE 802.11-2020, 12.5.1). wpa_supplicant chooses the strongest listed
+    /// cipher even if the driver lacks it (hostap 2.10, wpa_pick_pairwise_cipher).
     private static let ciphers = ["CCMP", "GCMP", "CCMP-256", "GCMP-256"]
 }

@@ -8,7 +8,7 @@ import Linux
 public final class Supplicant {
     let connection: ControlConnection
     let country: String?
-    /// A change applies from the next command, attempt or check.
+    /// Time limits. A change applies from the next command, attempt or check.
     public var timing: Timing { didSet { connection.timing = timing.ofConnection } }
     let onEvent: @AgentLoop @Sendable (SupplicantEvent) -> Void
 

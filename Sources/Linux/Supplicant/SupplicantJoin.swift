@@ -68,7 +68,7 @@ extension Supplicant {
         for network in keyed.sorted() where network != kept { try await forgetKey(of: network, channel) }
     }
 
-    /// Overwrites the blob: no command removes it.
+    /// Overwrites the blob of a private key, as no command removes it.
     private func forgetKey(of network: Int, _ channel: ControlChannel) async throws(SupplicantError) {
         guard keyed.remove(network) != nil else { return }
         let setting = NetworkBlock.Setting(name: NetworkBlock.privateKey, value: .blob(Secret([0])))
@@ -88,8 +88,8 @@ extension Supplicant {
         if let outcome, wasAccepted { onEvent(outcome) }
     }
 
-    /// Some firmware fails at SAE if the access point offers WPA2 too (raspberrypi/linux#7634). There SAE is left out,
-    /// unless the network has used it before.
+    /// Returns the key managements. Some firmware fails at SAE if the access point offers WPA2 too
+    /// (raspberrypi/linux#7634). SAE is then left out, unless the network has used it before.
     private func keyManagement(for request: JoinRequest) -> Set<String> {
         let isWanted = request.offer != .wpa2wpa3 || request.minimumSecurity.contains(.sae)
         return isSAEForFirmware && !isWanted ? keyManagement.subtracting(["SAE"]) : keyManagement
@@ -406,7 +406,7 @@ extension Supplicant {
             break
         }
     }
-    /// Reports an event if `available` was reported. Before, the status of the setup covers it.
+    /// Reports an event if `available` was reported. Otherwise, the status of the setup covers the event.
     private func report(_ event: SupplicantEvent) {
         if isAvailable { onEvent(event) }
     }

@@ -8,7 +8,7 @@ package struct Table {
         package var isRightAligned = false
         /// Minimum width when truncated, in columns; nil if a truncated value is useless (a hash).
         package var minimum: Int?
-        /// Columns with a lower rank are left out earlier; nil: never left out.
+        /// Rank of the column. Columns with a lower rank are left out earlier; nil: never.
         package var rank: Int?
 
         package init(title: String, isRightAligned: Bool = false, minimum: Int? = nil, rank: Int? = nil) {

@@ -307,7 +307,7 @@ public struct BackupWifiModel: Sendable, Equatable {
     public let ssid: SSID
     /// Name of the network with its password: `Base64(SHA256(localKey + ssid + password))`.
     public let hash: NetworkHash
-    /// Set for new networks only: the device's list has no credentials.
+    /// Credential of a new network; nil for stored ones, as the device's list has none.
     let credential: NetworkCredential?
     let security: Security?
     let isHidden: Bool
@@ -358,7 +358,7 @@ public struct BackupWifiNetworks: Sendable, Equatable {
     public let networks: [BackupWifiModel]
     /// Largest number of stored networks.
     public let max: Int
-    /// Increases with every change of the list. Pass it to an update to detect another app's change.
+    /// Number that increases with every change of the list. Pass it to an update to detect another app's change.
     public let revision: Int
     public let home: BackupWifiModel?
     /// The network of the last switch, preferred to `home`; nil if equal to it.
@@ -388,7 +388,7 @@ public struct NetworkInfo: Sendable, Equatable {
     public let quality: Int?
     /// The modem that carries the traffic, otherwise any other modem; nil if the device has none.
     public let modem: ModemStatus?
-    /// See ``DeviceNetworkManager/canUpdateWifiBackupNetwork(_:)`` and
+    /// Whether updates and switches are allowed. See ``DeviceNetworkManager/canUpdateWifiBackupNetwork(_:)`` and
     /// ``DeviceNetworkManager/canSwitchWifiNetwork(_:)``.
     public let flags: NetworkFlags
     /// The hash of the Wi-Fi network; nil if it is not stored.
@@ -397,7 +397,7 @@ public struct NetworkInfo: Sendable, Equatable {
     public let connectivity: Connectivity?
     public let version: Int
 
-    /// Numbered as in app SDKs.
+    /// Type of a network, numbered as in app SDKs.
     public enum NetworkType: Int, Sendable, CaseIterable {
         case wifi = 0
         case wired = 1

@@ -203,8 +203,8 @@ extension BackOff {
 }
 
 extension DeviceSession {
-    /// If the answer is lost, sends the list once more: the update is idempotent. With a revision, the second update
-    /// conflicts if the first one arrived; then compares the stored list with the sent one.
+    /// Updates the list. If the answer is lost, sends the list once more: the update is idempotent. With a revision,
+    /// the second update conflicts if the first one arrived; then compares the stored list with the sent one.
     /// - Parameters:
     ///   - revision: the revision that the stored list must have; nil to replace any.
     ///   - addressing: address configuration by hash.
@@ -239,8 +239,8 @@ extension DeviceSession {
         }
     }
 
-    /// Takes up to 15 seconds, on a separate connection: a connection answers in order, so other requests would time
-    /// out.
+    /// Checks every layer, which takes up to 15 seconds. Uses a separate connection: a connection answers in order, so
+    /// other requests would time out.
     public func diagnose() async throws(ClientError) -> Diagnosis {
         let client = try await DeviceClient(connectingTo: proven().endpoint, timeout: settings.timeout)
         let diagnosis = await Result { () async throws(ClientError) in try await client.diagnose() }

@@ -2,7 +2,7 @@ import AgentModel
 
 /// Permissions of a key, each including the previous ones.
 public enum Role: String, Sendable, CaseIterable, Codable, Comparable {
-    /// Queries and events.
+    /// Allows queries and events.
     case see
     /// Moving the device: switch, confirm, scan, sign in at a hotspot, open and close the setup access point.
     case `switch`
@@ -20,7 +20,7 @@ public enum Role: String, Sendable, CaseIterable, Codable, Comparable {
     }
 }
 
-/// 1 to 64 bytes of text without control characters, such as `Anna's phone`.
+/// Name of a key: 1 to 64 bytes of text without control characters, such as `Anna's phone`.
 public struct KeyName: Sendable, Hashable, Comparable {
     public let text: String
 
@@ -70,16 +70,16 @@ public struct AppKeyStatus: Sendable, Equatable, Codable {
     /// Seconds left to claim the key; set for an invitation only.
     public var claimableFor: Int?
 
-    /// May grow: show unknown states as they are.
+    /// State of a key. Show unknown states as they are, since new ones may be added.
     public struct State: RawRepresentable, Sendable, Hashable, Codable {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
 
         public static let valid = State(rawValue: "valid")
-        /// An unclaimed invitation.
+        /// The invitation has not been claimed.
         public static let invited = State(rawValue: "invited")
         public static let expired = State(rawValue: "expired")
-        /// Kept for a while, so that the app receives the reason.
+        /// The key was revoked. Its entry stays for a while, so that the app receives the reason.
         public static let revoked = State(rawValue: "revoked")
     }
 
@@ -103,7 +103,7 @@ public struct AppKeyReport: Sendable, Equatable, Codable {
 
 /// A key for another app: body of `keys.add`.
 public struct KeyRequest: Sendable, Equatable {
-    /// Nil if the app that claims the invitation chooses its name.
+    /// Name of the key; nil if the app that claims the invitation chooses it.
     public var name: KeyName?
     public var role: Role
     /// Validity in seconds on the device's clock, 1 to 315360000; nil for unlimited.

@@ -7,7 +7,7 @@ import Crypto
     import Foundation
 #endif
 
-/// 32 random bytes for one use; standard Base64 in a line.
+/// Random value of 32 bytes for one use, sent as standard Base64.
 public struct Nonce: Sendable, Hashable {
     public let bytes: [UInt8]
 
@@ -43,7 +43,7 @@ public struct Proof: Sendable, Equatable {
         bytes = Array(HMAC<SHA256>.authenticationCode(for: Array(message), using: key.symmetric))
     }
 
-    /// Compares in constant time.
+    /// Checks the proof in constant time.
     public func isValid(of message: some Sequence<UInt8>, with key: Secret) -> Bool {
         HMAC<SHA256>.isValidAuthenticationCode(bytes, authenticating: Array(message), using: key.symmetric)
     }
@@ -66,7 +66,7 @@ extension CertificateFingerprint: CustomStringConvertible {
 }
 
 extension Secret {
-    /// Wiped with its last copy.
+    /// The secret as a key of CryptoKit, which wipes it with its last copy.
     var symmetric: SymmetricKey { withBytes { SymmetricKey(data: $0) } }
 }
 

@@ -122,7 +122,7 @@ public struct SessionTranscript: Sendable, Equatable {
         SessionRequest(deviceId: deviceId, key: name, nonce: appNonce, proof: proof(of: .app, with: key))
     }
 
-    /// Compares in constant time.
+    /// Checks the proof in constant time.
     public func isProof(_ proof: Proof, of side: Side, with key: Secret) -> Bool {
         proof.isValid(of: message(side), with: key)
     }

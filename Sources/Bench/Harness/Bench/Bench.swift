@@ -9,7 +9,7 @@ import JSONValues
     import Foundation
 #endif
 
-/// KernelSnapshot of the device under test: reachable networks, and optionally a switch for access points.
+/// Environment of the device under test: networks in range, and optionally a switch for access points.
 public struct Bench: Sendable {
     public let networks: [BenchNetwork]
     public let accessPoints: (any AccessPointSwitch)?
@@ -32,7 +32,7 @@ public struct BenchNetwork: Sendable {
 
     public struct Address: Sendable, Equatable {
         public let host: String
-        /// Nil for the usual port.
+        /// Port number; nil for the standard port.
         public let port: Int?
 
         public init(host: String, port: Int? = nil) {

@@ -106,7 +106,7 @@ extension CheckRun {
 }
 
 extension SwitchPhase {
-    /// Whether it can follow `phase`: in the documented order, each phase once.
+    /// Whether this phase can follow `phase`: in the documented order, each phase once.
     fileprivate func follows(_ phase: SwitchPhase?) -> Bool {
         guard let phase else { return true }
         guard let own = Self.allCases.firstIndex(of: self), let last = Self.allCases.firstIndex(of: phase) else {

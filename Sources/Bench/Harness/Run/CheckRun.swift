@@ -129,7 +129,7 @@ final class CheckRun: Sendable {
 }
 
 struct CheckNetwork: Sendable {
-    /// Entry without the password: `ssid` or `ssidHex`, and further members.
+    /// JSON of the entry without the password: `ssid` or `ssidHex`, and further members.
     let json: JSONValue
     let ssid: SSID
     let password: String?

@@ -28,7 +28,7 @@ public struct Report: Sendable {
     /// True if no check failed and at least one passed.
     public var isConforming: Bool { failed == 0 && passed > 0 }
 
-    /// Error codes of the protocol that did not occur.
+    /// Error codes of the protocol that did not occur in the run.
     public var unseenCodes: [String] {
         let seen = results.reduce(into: Set<String>()) { $0.formUnion($1.codes) }
         return ErrorCode.allCases.map(\.rawValue).filter { !seen.contains($0) }
@@ -38,7 +38,7 @@ public struct Report: Sendable {
 public struct CheckResult: Sendable {
     public let id: String
     public let title: String
-    /// Heading in Docs/reference/protocol.md.
+    /// Heading of the section in Docs/reference/protocol.md.
     public let section: String
     public let outcome: Outcome
     public let took: Duration
@@ -103,14 +103,14 @@ extension Report {
 }
 
 extension Report {
-    /// JSON, documented in Docs/integrator/test-devices.md.
+    /// Report as JSON, documented in Docs/integrator/test-devices.md.
     public func json() throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes, .prettyPrinted]
         return String(decoding: try encoder.encode(Document(self)), as: UTF8.self) + "\n"
     }
 
-    /// JUnit XML, in the form that Jenkins and GitLab accept.
+    /// Report as JUnit XML, in the form that Jenkins and GitLab accept.
     public var junit: String {
         let head = #"<?xml version="1.0" encoding="UTF-8"?>"#
         let suite =
@@ -182,14 +182,14 @@ extension CheckResult {
 }
 
 extension Duration {
-    /// Seconds, rounded to milliseconds.
+    /// Duration in seconds, rounded to milliseconds.
     fileprivate var inSeconds: Double {
         Double(components.seconds) + (Double(components.attoseconds) / 1e15).rounded() / 1000
     }
 }
 
 extension String {
-    /// Escaped for text and attributes of XML 1.0, which cannot represent most control characters.
+    /// Text escaped for text and attributes of XML 1.0, which cannot represent most control characters.
     fileprivate var xml: String {
         unicodeScalars.reduce(into: "") { result, scalar in
             switch scalar {

@@ -74,7 +74,7 @@ final class MailboxHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
     private let mailbox: Mailbox
-    /// Longer than the protocol allows. The reader of the lines reports those.
+    /// Splitter for lines that are longer than the protocol allows. Their reader reports them.
     private var lines = LineSplitter(maximumLength: 4 * ProtocolLimits.lineLength)
 
     init(_ mailbox: Mailbox) { self.mailbox = mailbox }

@@ -128,7 +128,7 @@ extension Shape {
             .optional("problem", .text),
         ])
 
-    /// In dBm. A modem receives weaker signals than Wi-Fi.
+    /// Signal of a modem in dBm, which can be weaker than that of Wi-Fi.
     private static let modemSignal = Shape.integer(-200...0)
     private static let modem = Shape.object([
         .required("interface", .text), .required("state", .oneOf(ModemStatus.State.allCases.map(\.rawValue))),

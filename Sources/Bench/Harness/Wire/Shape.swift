@@ -21,7 +21,7 @@ indirect enum Shape: Sendable {
     case oneOf([String])
     /// Standard Base64 with padding, for this number of bytes.
     case base64(Int)
-    /// UTC, RFC 3339, in milliseconds.
+    /// Time in UTC with milliseconds (RFC 3339).
     case time
     case bssid
     case list(Shape)

@@ -63,7 +63,7 @@ extension Pinger {
     }
 }
 
-/// Idle and cold start.
+/// Cases of an idle device and of a cold start.
 extension BenchmarkCase {
     /// All programs start at once on a device that has been online before, without link and address: time until a ping.
     /// The D-Bus of stacks that need it already runs.

@@ -7,7 +7,7 @@ public struct BenchmarkCase: Sendable {
     /// Regulatory domain, which determines the channels to scan.
     let country: String
     let plan: House.Plan
-    /// Whether it waits for an hour, which is too long in clock time.
+    /// Whether the case waits for an hour, which takes too long in real time.
     public let isVirtualOnly: Bool
     /// Whether the device leaves a working link, so that a second station interface matters.
     let isMove: Bool
@@ -53,7 +53,7 @@ public struct BenchmarkCase: Sendable {
 /// Lower limit for stacks with one radio that wait for three missing beacons: those, a scan of one channel, a join with
 /// cached knowledge, and a confirmed lease. Measured with wpa_supplicant and dhcpcd, each started at the right moment.
 public enum LowerBound {
-    /// In seconds: three beacons at 102.4 ms.
+    /// Seconds of three beacon intervals of 102.4 ms.
     static let beacons = 0.3072
     public static let name = "floor"
 
@@ -97,7 +97,7 @@ public enum LowerBound {
 /// Offset of an event within a second. The kernel checks for lost beacons on whole seconds, so detection time depends
 /// on it. Without it, runs in virtual time would all be equal.
 struct Phase: Equatable {
-    /// In seconds, 0 to 1.
+    /// Fraction of a second, 0 to 1.
     let fraction: Double
 
     /// Spreads any number of runs evenly, equal for all stacks.

@@ -79,7 +79,7 @@ public struct BenchmarkPage: Sendable {
         [results, earlier].compactMap { $0?.packages }.filter { !$0.isEmpty }.map { "- \($0)\n" }.joined()
     }
 
-    /// `5 runs`, or `3 to 5 runs` if the numbers differ.
+    /// Returns `5 runs`, or `3 to 5 runs` if the numbers differ.
     private func count(in time: Run.Time) -> String {
         let counts = Figure.compared.flatMap { figure in
             StackName.allCases.compactMap { runs.summary(figure, of: $0, in: time)?.runs }

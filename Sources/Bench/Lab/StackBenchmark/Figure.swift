@@ -107,7 +107,7 @@ public enum Figure: String, Codable, CaseIterable, Sendable {
 }
 
 public struct Summary: Equatable, Sendable {
-    /// Infinite if the event is missing in at least half of the runs.
+    /// Median of the runs; infinite if the event is missing in at least half of them.
     public let median: Double
     public let least: Double
     public let most: Double

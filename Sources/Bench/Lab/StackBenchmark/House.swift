@@ -4,9 +4,9 @@ import AgentModel
 /// online at home.
 struct House: Sendable {
     struct Plan: Sendable {
-        /// 1 to 14 on 2.4 GHz, 36 and above on 5 GHz. Home is on channel 1.
+        /// Channel of the backup network: 1 to 14 on 2.4 GHz, 36 and above on 5 GHz. The home network is on channel 1.
         var backupChannel = 6
-        /// At the device, in dBm. Home has -50.
+        /// Signal of the backup network at the device in dBm. The home network has -50.
         var backupSignal = -60
         /// Wrong password of the backup in the device's settings; nil for the right one.
         var wrongPassword: String?

@@ -11,7 +11,7 @@ protocol NetworkStack: Sendable {
     /// the first one or on its way there.
     func setUp(_ house: House) async throws
 
-    /// Starts all its programs at once, as after boot, without waiting.
+    /// Starts all programs of the stack at once, as after boot, without waiting.
     func start() async throws
 
     func stop() async
@@ -19,7 +19,7 @@ protocol NetworkStack: Sendable {
     /// Switches to a known network like a user at the device.
     func change(to network: AccessPoint) async throws
 
-    /// All programs that it needs, with their helper processes.
+    /// All programs that the stack needs, with their helper processes.
     var programs: [Program] { get async }
 
     /// Folders with state that must survive a reboot.

@@ -47,7 +47,7 @@ actor SupplicantStack: NetworkStack {
 
     var programs: [Program] { get async { await [addresses].compactMap(\.self) + lab.station.programs } }
 
-    /// networkd keeps its state only in /run.
+    /// Folders with the client's state. networkd keeps its state only in /run.
     var stateFolders: [String] { client == .dhcpcd ? ["/var/lib/dhcpcd"] : [] }
 
     static func networkFile(of interface: String) -> String {
@@ -178,7 +178,7 @@ actor ConnManStack: NetworkStack {
         }.joined()
     }
 
-    /// Wi-Fi is off by default.
+    /// Settings that switch Wi-Fi on, which is off by default.
     static let settingsFile = """
         [global]
         OfflineMode=false
@@ -258,7 +258,7 @@ actor NetworkManagerStack: NetworkStack {
         """
     }
 
-    /// Checks internet access twice a minute (NetworkManager.conf(5), `connectivity`).
+    /// Settings that check internet access twice a minute (NetworkManager.conf(5), `connectivity`).
     static let connectivityFile = """
         [connectivity]
         enabled=true

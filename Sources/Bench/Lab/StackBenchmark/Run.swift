@@ -46,7 +46,7 @@ public struct Run: Codable, Equatable, Sendable {
 
 public struct FigureReading: Codable, Equatable, Sendable {
     public let figure: Figure
-    /// In the figure's unit; nil if the event did not occur.
+    /// Value in the figure's unit; nil if the event did not occur.
     public let value: Double?
     /// Waiting time in seconds if the event did not occur; else nil.
     public let waited: Double?

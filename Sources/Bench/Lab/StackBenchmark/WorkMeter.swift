@@ -15,7 +15,7 @@ struct WorkMeter {
         tally = WorkTally(Self.threads(of: program))
     }
 
-    /// Call it every `interval` and at the end.
+    /// Records the work since the last call. Call this every `interval` and at the end.
     mutating func look() { tally.record(Self.threads(of: program)) }
 
     var work: ProcessWork { tally.work }
@@ -86,12 +86,11 @@ struct ProcessWork: Equatable {
 
 /// Memory of programs and their helper processes, in KiB (`smaps_rollup` in proc(5)).
 struct ProcessMemory: Equatable {
-    /// PSS: shared memory counts in proportion.
+    /// Memory (PSS): shared memory counts in proportion.
     var proportional = 0.0
     /// Anonymous part of `proportional`.
     var anonymous = 0.0
-    /// Written part of `proportional`. The lab's programs are excluded: they lie in a file system in memory and count
-    /// as dirty.
+    /// Written part of `proportional`. The lab's programs are excluded: their files lie in memory and count as dirty.
     var dirty = 0.0
 
     init(of programs: [Program]) {

@@ -27,7 +27,7 @@ public struct Comparison: Sendable, Hashable {
     public static let oracle = "oracle"
 
     public struct Row: Sendable, Hashable {
-        /// `altnet`, the name of a model, or `oracle`.
+        /// Name of the policy: `altnet`, that of a model, or `oracle`.
         public let policy: String
         /// Seconds of cost per day (`Measure`), and half of the 95 % confidence interval over the seeds; nil with one
         /// seed.
@@ -36,7 +36,7 @@ public struct Comparison: Sendable, Hashable {
         /// Seconds of outage per day.
         public let outagePerDay: Double
         public let switchesPerDay: Double
-        /// Switches back to the preferred network.
+        /// Moves per day back to the preferred network.
         public let returnsPerDay: Double
         public let roamsPerDay: Double
         /// Parts of the daily cost: a network worse than the best, and time away from the preferred one.
@@ -142,7 +142,7 @@ extension Scenario {
         return troubled.contains { $0 >= 60_000 }
     }
 
-    /// In milliseconds.
+    /// Length in milliseconds of a window in which losses are compared.
     private static let look: Int64 = 10_000
 
     private func loss(of accessPoint: Int, among known: [Int], _ losses: [Double]) -> Double {

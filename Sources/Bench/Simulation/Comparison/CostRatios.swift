@@ -6,14 +6,14 @@
 
 /// altnet's cost in a scenario relative to the best peer and the oracles, with one measure.
 public struct CostRatios: Sendable, Hashable, Encodable {
-    /// `as committed`, or a variant such as `2 x away`.
+    /// Name of the measure: `as committed`, or a variant such as `2 x away`.
     public let measure: String
     public let bestPeer: String
-    /// Ratio, and half of its 95 % confidence interval over the seeds; nil with one seed.
+    /// Ratio, and half of the ratio's 95 % confidence interval over the seeds; nil with one seed.
     public let overBestPeer: Double
     public let error: Double?
     public let overReacting: Double
-    /// Nil for a variant of the measure.
+    /// Ratio to the oracle's cost; nil for a variant of the measure.
     public let overOracle: Double?
 
     public static let committed = "as committed"
@@ -84,7 +84,7 @@ struct SeedSample {
 
 struct PairedRatio {
     let value: Double
-    /// Half of its 95 % confidence interval, by the jackknife; nil for fewer than two seeds.
+    /// Half of the ratio's 95 % confidence interval, by the jackknife; nil for fewer than two seeds.
     let error: Double?
 
     /// - Parameter grace: added to both values of each pass.

@@ -1,6 +1,6 @@
 import AgentModel
 
-/// Costs besides outage of being on each access point, for each second of a pass. All runs in the same air share the
+/// Costs of the access points in each second of a pass, in addition to outage. All runs in the same air share the
 /// table.
 ///
 /// Only delivered traffic counts, as the rest is outage. Samples the air in the middle of each second, and keeps

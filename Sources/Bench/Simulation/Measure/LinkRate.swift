@@ -10,7 +10,7 @@ enum LinkRate {
     private static let steps: [(signal: Double, rate: Double)] = [
         (-64, 65), (-65, 58.5), (-66, 52), (-70, 39), (-74, 26), (-77, 19.5), (-79, 13),
     ]
-    /// In Mbit/s.
+    /// Lowest rate in Mbit/s.
     private static let least = 6.5
     private static let most = 65.0
 

@@ -14,10 +14,10 @@ struct Optimum {
     private let switching: Double
     private let roaming: Double
 
-    /// Savings that a move needs beyond its price, in seconds.
+    /// Savings in seconds that a move needs beyond its price.
     static let worth = 0.001
 
-    /// In seconds, besides the dead time.
+    /// Prices of moves in seconds, in addition to the dead time.
     struct Prices: Sendable, Hashable {
         var switching = 0.0
         var roaming = 0.0
@@ -57,7 +57,7 @@ struct Optimum {
     }
 
     struct Itinerary: Sendable, Hashable {
-        /// In seconds. The cost includes outage, burdens and prices of moves.
+        /// Outage in seconds. The cost includes outage, burdens and prices of moves.
         var outage: Double
         var cost: Double
         var switches: Int

@@ -8,8 +8,8 @@ import AgentModel
 public struct Oracle: Sendable {
     public enum Foresight: Sendable, Hashable {
         case complete
-        /// Without knowledge of sudden events. The optimum starts in a good preferred network and joins no other while
-        /// it is the best. It does not leave a link that is as good as any. After a loss of power or internet access it
+        /// The optimum does not know sudden events. It starts in a good preferred network and joins no other while it
+        /// is the best. It does not leave a link that is as good as any. After a loss of power or internet access it
         /// waits until the device can detect it. Shows how much regret comes from not knowing the future.
         case none
     }
@@ -121,7 +121,7 @@ struct OracleCourse {
         }
     }
 
-    /// In seconds of cost per second.
+    /// Negligible cost in seconds per second.
     private static let trifle = 1e-9
 
     private func place(at index: Int, from start: Int64, to end: Int64, isPaused: Bool) -> Optimum.Candidate {
@@ -169,7 +169,7 @@ struct OracleCourse {
 }
 
 extension Optimum.Candidate {
-    /// Cost per second on this access point.
+    /// Cost per second on this access point, in seconds.
     fileprivate var rate: Double { 1 - quality + burden }
 }
 

@@ -84,7 +84,7 @@ public struct TimelineDocument: Codable, Hashable, Sendable {
         public let name: String
         public let ssid: String
         public let megahertz: Int
-        /// At even intervals over the pass; null while it is off.
+        /// Signals at even intervals over the pass; null while the access point is off.
         public let signal: [Double?]
     }
 

@@ -29,7 +29,7 @@ public struct RunTable: Sendable {
         ]
     }
 
-    /// Listed below the table, as few scenarios have commands.
+    /// Results of commands, listed below the table, as few scenarios have commands.
     private var commands: [String] {
         totals.compactMap { totals in
             let sum = totals.sum
@@ -113,7 +113,7 @@ public struct RunExplanation: Sendable {
     private static let outageLimit = 12
     private static let stopLimit = 40
 
-    /// Nil for a run without a timeline.
+    /// Creates an explanation; nil for a run without a timeline.
     /// - Parameter best: the oracle's path through the same scenario and seed.
     public init?(of run: RunResult, best: Oracle.Outcome) {
         guard let timeline = run.timeline else { return nil }

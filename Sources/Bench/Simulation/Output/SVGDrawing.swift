@@ -152,7 +152,7 @@ extension SVGDrawing.Lettering {
         }
     }
 
-    /// Width relative to the font size.
+    /// Returns the width of a character relative to the font size.
     private static func share(_ scalar: Unicode.Scalar) -> Double {
         switch scalar {
         case _ where scalar.isWide: 1.1

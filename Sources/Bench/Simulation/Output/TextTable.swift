@@ -66,7 +66,7 @@ extension String {
 }
 
 extension Unicode.Scalar {
-    /// Whether it takes two columns (East Asian Width: wide, UAX #11).
+    /// Whether the character takes two columns (East Asian Width: wide, UAX #11).
     var isWide: Bool {
         switch value {
         case 0x1100...0x115f, 0x2e80...0xa4cf, 0xac00...0xd7a3, 0xf900...0xfaff, 0xfe30...0xfe6f, 0xff00...0xff60,
@@ -93,7 +93,7 @@ extension Double {
 extension Duration {
     var inSeconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
 
-    /// Hours and minutes: `0:05`.
+    /// Text with hours and minutes: `0:05`.
     var hoursAndMinutes: String {
         let minutes = components.seconds / 60
         return "\(minutes / 60):\(twoDigits(minutes % 60))"
@@ -102,7 +102,7 @@ extension Duration {
     /// Hours, minutes and seconds: `0:05:07`.
     var clock: String { "\(hoursAndMinutes):\(twoDigits(components.seconds % 60))" }
 
-    /// Also with tenths: `0:05:07.3`.
+    /// Text with tenths of a second: `0:05:07.3`.
     var clockWithTenths: String { "\(clock).\(milliseconds % 1000 / 100)" }
 
     /// Duration in words: `1.6 s`, `4 min 10 s`, `2 h 5 min`, `3 d 4 h`.

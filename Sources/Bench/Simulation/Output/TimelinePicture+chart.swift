@@ -24,7 +24,7 @@ extension TimelinePicture {
         drawNames(of: scale, on: &drawing)
     }
 
-    /// Points of the visible signal in this time, with one run per period in which it is on.
+    /// Returns the points of the visible signal in this time, with one run per period in which the access point is on.
     private func runs(
         of signal: Timeline.Signal, during time: Range<Duration>, _ scale: SignalScale
     ) -> [[(x: Double, y: Double)]] {
@@ -115,7 +115,7 @@ private struct SignalScale {
         let level: Int
     }
 
-    /// In dBm, multiples of ten.
+    /// Range of the scale in dBm, multiples of ten.
     let range: ClosedRange<Int>
     let thresholds: [Threshold]
     private let top: Double
@@ -197,7 +197,7 @@ extension Timeline.Signal {
 
     var finiteSamples: [Double] { samples.compactMap(\.self).filter(\.isFinite) }
 
-    /// Returns the interpolated signal in dBm; nil while it is off.
+    /// Returns the interpolated signal in dBm; nil while the access point is off.
     /// - Parameter place: 0 for the first sample, 1 for the second and so on.
     func level(at place: Double) -> Double? {
         let index = Int(place.clamped(to: 0...Double(max(samples.count - 1, 0))))

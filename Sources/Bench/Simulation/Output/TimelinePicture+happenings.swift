@@ -55,7 +55,7 @@ extension TimelinePicture {
 
     var flags: [Flag] { Self.flags(of: timeline.happenings, at: x) }
 
-    /// Places the label right of its pole, or left at the edge of the picture.
+    /// Places a flag's label right of the pole, or left at the edge of the picture.
     private static func flag(at x: Double, _ texts: [String]) -> Flag {
         let all = texts.joined(separator: ", ")
         let others = texts.count == 1 ? "" : ", and \(texts.count - 1) more"

@@ -4,7 +4,7 @@ import AgentModel
 public struct Peer: Sendable {
     public let name: String
     public let model: PeerModel
-    /// Time of its DHCP client in addition to the access point's.
+    /// Time of the peer's DHCP client in addition to the access point's.
     let extraAddressTime: Duration
 
     public static let all = [wpaSupplicant, networkManager, iwd, strongest, espHome]
@@ -27,7 +27,7 @@ public struct PeerModel: Sendable, Hashable {
     /// Whether the first scans cover only channels of known networks.
     public var looksWhereItKnows = false
     public var afterLoss = Duration.zero
-    /// Time after a loss in which it looks only for the lost network.
+    /// Time after a loss in which the peer looks only for the lost network.
     public var loyalty = Duration.zero
     /// Waits between scans without a candidate. The last one repeats.
     public var scanWaits: [Duration]
@@ -40,7 +40,7 @@ public struct PeerModel: Sendable, Hashable {
     public var joinLimit: Duration
     /// Time limit for an address after that; nil for none.
     public var addressLimit: Duration?
-    /// How it leaves a working link; nil for never.
+    /// Model of leaving a working link; nil if the peer never leaves one.
     public var roaming: Roaming?
 
     public enum Preference: Sendable, Hashable {

@@ -55,7 +55,7 @@ extension PeerPolicy {
         phase = .waiting(until: loyalty.map { now < $0.until ? min(end, $0.until) : end } ?? end)
     }
 
-    /// wpa_supplicant's `scan_interval`, on which a loyal peer relies.
+    /// Interval of scans (wpa_supplicant's `scan_interval`) during `loyalty`.
     private static let loyalScan = Duration.seconds(5)
 
     /// Scans, or uses the latest results if `loyalty` has just ended.

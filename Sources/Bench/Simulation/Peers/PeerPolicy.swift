@@ -10,7 +10,7 @@ public struct PeerPolicy: LinkPolicy, Sendable {
     let model: PeerModel
     var networks: [KnownNetwork] = []
     var phase = Phase.down
-    /// Latest scan results, and channels of known networks.
+    /// Results of the latest scan, and channels of known networks.
     var air: [BSSID: BSS] = [:]
     /// Times of failures. An access point is used again once it is seen after them.
     var doubts: [BSSID: Instant] = [:]
@@ -22,7 +22,7 @@ public struct PeerPolicy: LinkPolicy, Sendable {
     /// Consecutive scans without a candidate, and consecutive failed joins.
     var fruitlessScans = 0
     var failures = 0
-    /// The only network to look for, and the end of that.
+    /// Network that is the only one to look for, and the end of that.
     var loyalty: (network: NetworkID, until: Instant)?
     var command: UInt64?
     var counter: UInt64 = 0
@@ -35,7 +35,7 @@ public struct PeerPolicy: LinkPolicy, Sendable {
     public init(model: PeerModel) { self.model = model }
 
     enum Phase {
-        /// No interface or no wpa_supplicant.
+        /// The interface or wpa_supplicant is missing.
         case down
         case waiting(until: Instant)
         case scanning(id: UInt64)

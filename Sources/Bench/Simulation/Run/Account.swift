@@ -5,7 +5,7 @@ import Failover
 struct Account {
     var result: RunResult
     private let isRecording: Bool
-    /// In milliseconds.
+    /// Length of a pass in milliseconds.
     private let passLength: Int64
     private var settled: Int64 = 0
     private var lost = 0.0

@@ -69,7 +69,7 @@ private struct TargetLine {
         case open
     }
 
-    /// Nil if another uplink carries the traffic.
+    /// Station that carries the traffic; nil for another uplink.
     let station: Int?
     private(set) var status: ConnectionStatus
     private var phase: Phase
@@ -130,8 +130,8 @@ private struct SimulatedProvider {
     /// Time of the next status report.
     private var newsAt = Int64.max
 
-    /// From `HotspotSettings`, in milliseconds: limits of sign-in and confirmation including overhead, and the first
-    /// wait.
+    /// Values of `HotspotSettings` in milliseconds: limits of sign-in and confirmation including overhead, and the
+    /// first wait.
     private static let (limit, confirmLimit, wait): (Int64, Int64, Int64) = (62_000, 15_000, 30_000)
 
     init(time: Duration?) { self.time = max(1, time?.milliseconds ?? 1) }
@@ -251,7 +251,7 @@ extension AgentRunner {
         probes?.change(side) { $0.attempt(until: device.now + end, problem) }
     }
 
-    /// `Reconnection.limit`, in milliseconds.
+    /// Time limit of an attempt in milliseconds, from `Reconnection.limit`.
     private static let attemptLimit: Int64 = 10_000
 
     private mutating func lineOpened(_ side: LinkSide, _ device: inout SimulatedDevice) {

@@ -15,7 +15,7 @@ struct AgentRunner: DeviceRunner {
         var key = Secret(text: "simulated-device")
         /// Content of the key file; nil to derive it from the world.
         var state: StoredState?
-        /// Nil for the device's number of networks.
+        /// Maximum number of backups; nil for the device's own.
         var maximumBackups: Int?
         /// Wall-clock time at the start of the run: the beginning of 2026.
         var beginning = Timestamp(millisecondsSince1970: 1_767_225_600_000)
@@ -36,7 +36,7 @@ struct AgentRunner: DeviceRunner {
     private var waiting = Queue<AgentEvent>()
     private var isHandling = false
     var beacons: BeaconSampler?
-    /// Nil if the scenario validates nothing.
+    /// Simulated probes; nil if the scenario validates nothing.
     var probes: SimulatedProbes?
     private var requests: UInt64 = 0
     /// Static addresses from the networks' owners, by station.
@@ -404,7 +404,7 @@ extension Effect {
 }
 
 extension SupplicantEvent {
-    /// Uses the equivalent reason codes (IEEE 802.11-2020, table 9-49).
+    /// Returns the event with the equivalent reason code (IEEE 802.11-2020, table 9-49).
     fileprivate static func disconnected(_ end: LinkEnd) -> SupplicantEvent {
         switch end {
         case .ownDoing: .disconnected(reason: 3, locallyGenerated: true)

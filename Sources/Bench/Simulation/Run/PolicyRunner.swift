@@ -6,7 +6,7 @@ import KeyFile
 /// A policy other than altnet's: a model of another connection manager, or a test's.
 public protocol LinkPolicy {
     mutating func handle(_ event: PolicyEvent, at now: Instant) -> [PolicyAction]
-    /// Latest time at which it needs `.tick`.
+    /// Latest time at which the policy needs `.tick`.
     var nextWake: Instant? { get }
 }
 
@@ -27,7 +27,7 @@ struct PolicyRunner<Policy: LinkPolicy>: DeviceRunner {
     private var deferred: ScanOrder?
     private var command: Command?
     private var commands: UInt64 = 0
-    /// Delays a wake-up in the past by a millisecond, so that time advances.
+    /// Earliest time of the next tick. A wake-up in the past is delayed by a millisecond, so that time advances.
     private var earliestTick: Int64 = 0
 
     private struct Command {

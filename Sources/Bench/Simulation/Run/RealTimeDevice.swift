@@ -13,7 +13,7 @@ package struct RealTimeDevice {
     /// Original scenario, to carry the device back to its positions and signals.
     private let scenario: Scenario
 
-    /// Longest life of a device, without repetition: ten years at the highest speed.
+    /// Longest duration of a device's run without repetition: ten years at the highest speed.
     private static let life = Duration.seconds(10_000 * 366 * 86_400)
 
     /// - Parameters:
@@ -116,7 +116,7 @@ package struct RealTimeDevice {
         core.scanResults(run.device.scanResults(), at: clock.instant)
     }
 
-    /// Nil if the scenario validates nothing.
+    /// Connectivity of the device; nil if the scenario validates nothing.
     package var connectivity: Connectivity? { run.runner.connectivity(run.device) }
 
     /// Signal of the link in use, in dBm.

@@ -4,7 +4,7 @@ import Failover
 /// Result of one run of a scenario under one policy. Its size is independent of the run's length.
 public struct RunResult: Sendable {
     public let scenario: String
-    /// `altnet`, or the name of the model.
+    /// Name of the policy: `altnet`, or that of a model.
     public let policy: String
     public let seed: UInt64
     public var duration = Duration.zero
@@ -14,7 +14,7 @@ public struct RunResult: Sendable {
     /// access point, 0 to 1, and away from the good preferred network. Only delivered traffic counts.
     public var worse = 0.0
     public var away = 0.0
-    /// Switches to another network, and those of them to the preferred one.
+    /// Number of switches to another network, and of those to the preferred one.
     public var switches = 0
     public var returns = 0
     public var roams = 0
@@ -32,7 +32,7 @@ public struct RunResult: Sendable {
     public var failed = 0
     /// Commands that the agent refused.
     public var refused = 0
-    /// Nil unless requested.
+    /// Timeline of the run; nil unless requested.
     public var timeline: Timeline?
 
     public init(scenario: String, policy: String, seed: UInt64) {
@@ -59,7 +59,7 @@ public struct Timeline: Sendable {
         public let accessPoint: String
         public let ssid: SSID
         public let frequency: Frequency
-        /// In dBm at even intervals over the pass, at most 1000; nil while it is off.
+        /// Signals in dBm at even intervals over the pass, at most 1000; nil while the access point is off.
         public var samples: [Double?]
 
         public init(accessPoint: String, ssid: SSID, frequency: Frequency, samples: [Double?]) {
@@ -71,7 +71,7 @@ public struct Timeline: Sendable {
     }
 
     public struct Stay: Sendable, Hashable {
-        /// From the time it was online.
+        /// Time at the access point, from the moment the device was online.
         public let time: Range<Duration>
         public let accessPoint: Int
 

@@ -23,7 +23,7 @@ struct WorldChange {
     }
 
     private static let carryTime = Duration.seconds(10)
-    /// Below the reach of all radios, in dBm.
+    /// Signal below the reach of all radios, in dBm.
     private static let unheard = -110
     /// Distance to the east in metres, more than the width of any scenario.
     private static let distance = 10_000.0
@@ -61,7 +61,7 @@ struct WorldChange {
 }
 
 extension Scenario.Change {
-    /// Whether it changes the world, and not the device or its apps.
+    /// Whether the change concerns the world, and not the device or its apps.
     var isOfTheWorld: Bool {
         switch self {
         case .power, .signal, .internet, .address, .full, .password, .move, .interference, .otherUplink,

@@ -5,17 +5,17 @@ package struct WorldState: Codable, Hashable, Sendable {
         package var name: String
         package var ssid: SSID
         package var bssid: BSSID
-        /// In MHz.
+        /// Frequency in MHz.
         package var frequency: Int
         package var on: Bool
-        /// At the device, in dBm. Meaningful only while it is on.
+        /// Signal at the device in dBm. Meaningful only while the access point is on.
         package var signal: Int
-        /// `online`, `captive` or `dead`.
+        /// State of the internet access: `online`, `captive` or `dead`.
         package var internet: String
         package var full: Bool
-        /// Time from a join to an address; absent if it gives out none.
+        /// Time from a join to an address; absent if the access point gives out none.
         package var addressMs: Int64?
-        /// Whether it accepts the device's password for its network.
+        /// Whether the access point accepts the device's password for its network.
         package var admits: Bool
         package var joined: Bool
     }

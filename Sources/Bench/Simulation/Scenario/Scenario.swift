@@ -35,7 +35,7 @@ public struct Scenario: Sendable, Hashable {
         self.duration = duration
     }
 
-    /// In metres.
+    /// Position in metres.
     public struct Point: Sendable, Hashable {
         public var x: Double
         public var y: Double
@@ -63,7 +63,7 @@ public struct Scenario: Sendable, Hashable {
         public var ssid: SSID
         public var isPreferred = false
         public var isHidden = false
-        /// Nil for an open network. An access point may have another password.
+        /// Password of the network; nil if open. An access point may have another password.
         public var password: String?
 
         public init(ssid: SSID, isPreferred: Bool = false, isHidden: Bool = false, password: String? = nil) {
@@ -83,7 +83,7 @@ public struct Scenario: Sendable, Hashable {
         public var password: String?
         public var isOn = true
         public var internet = Internet.online
-        /// Nil if it gives out no address.
+        /// Time to give out an address; nil if the network gives none.
         public var addressTime: Duration? = .milliseconds(300)
         public var isFull = false
         /// Slow signal changes: standard deviation in dB, and their duration.

@@ -113,7 +113,7 @@ extension Scenario {
             name: name.hasSuffix(ending) ? String(name.dropLast(ending.count)) : name, file: path)
     }
 
-    /// Returns at most one byte more than allowed.
+    /// Returns the file's bytes, at most one more than allowed.
     private static func bytes(of path: String) throws(ScenarioError) -> [UInt8] {
         let limit = ScenarioParser.sizeLimit + 1
         guard let file = fopen(path, "rb") else { throw unreadable(path) }

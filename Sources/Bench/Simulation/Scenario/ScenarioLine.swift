@@ -73,7 +73,7 @@ struct ScenarioLine {
         ScenarioError(file: file, line: number, expected: expected, found: found)
     }
 
-    /// Lines contain only visible characters, so words are safe to show.
+    /// Returns the word for an error. Lines contain only visible characters, so words are safe to show.
     private static func shown(_ word: String) -> String {
         word.count > 40 ? "\"\(word.prefix(40))...\"" : "\"\(word)\""
     }
@@ -149,7 +149,7 @@ extension ScenarioKeyword {
 }
 
 extension [String] {
-    /// `a, b or c`.
+    /// The words as a choice: `a, b or c`.
     var joinedAsChoice: String {
         guard count > 1, let last else { return first ?? "" }
         return dropLast().joined(separator: ", ") + " or " + last
@@ -183,7 +183,7 @@ extension ScenarioLine {
         try value("a password of 8 to 63 printable ASCII characters") { $0.password }
     }
 
-    /// `password made-up-word` or `open`
+    /// Reads `password made-up-word` or `open`.
     mutating func access() throws(ScenarioError) -> Access {
         switch try keyword(Access.Keyword.self) {
         case .open: .open
@@ -211,7 +211,7 @@ extension ScenarioLine {
         try keyword(Scenario.AccessPoint.Internet.self)
     }
 
-    /// `300ms` or `none`
+    /// Reads `300ms` or `none`.
     mutating func addressTime() throws(ScenarioError) -> Duration? {
         consume("none") ? nil : try duration("a time such as 300ms, or \"none\"")
     }
@@ -254,7 +254,7 @@ extension ScenarioWord {
 /// An error in a scenario file, with its place and the expected content.
 public struct ScenarioError: Error, Hashable, CustomStringConvertible {
     public let file: String
-    /// Counted from 1; nil for the whole file.
+    /// Number of the line, counted from 1; nil for the whole file.
     public let line: Int?
     public let expected: String
     public let found: String

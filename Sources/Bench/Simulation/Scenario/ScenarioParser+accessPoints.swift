@@ -1,7 +1,7 @@
 import AgentModel
 
 extension ScenarioParser {
-    /// `ap kitchen Home channel 6 signal -55 fading 2`
+    /// Reads `ap kitchen Home channel 6 signal -55 fading 2`.
     mutating func readAccessPoint(_ line: inout ScenarioLine) throws(ScenarioError) {
         let name = try newName(&line)
         let ssid = try line.ssid()
@@ -13,8 +13,8 @@ extension ScenarioParser {
         try add(accessPoint, line)
     }
 
-    /// `crowd flat 180 channels 1,6,11,36 signal -90 to -60 open`: unknown neighbour networks `flat1`, `flat2`, ... on
-    /// alternating channels, with signals spread evenly over the range.
+    /// Reads `crowd flat 180 channels 1,6,11,36 signal -90 to -60 open`: unknown neighbour networks `flat1`, `flat2`,
+    /// ... on alternating channels, with signals spread evenly over the range.
     mutating func readCrowd(_ line: inout ScenarioLine) throws(ScenarioError) {
         let prefix = try newName(&line)
         let limit = Self.accessPointLimit
@@ -44,7 +44,7 @@ extension ScenarioParser {
         }
     }
 
-    /// `signal -55` or `at 20,5 power -30 exponent 3.2`
+    /// Reads `signal -55` or `at 20,5 power -30 exponent 3.2`.
     private func readPlace(_ line: inout ScenarioLine) throws(ScenarioError) -> Scenario.AccessPoint.Placement {
         switch try line.keyword(PlaceKeyword.self) {
         case .signal: return .signal(try line.signal())

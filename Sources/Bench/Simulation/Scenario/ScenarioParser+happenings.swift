@@ -6,13 +6,13 @@ extension ScenarioParser {
         case device, told, interference, command, uplink, suspend, supplicant, agent
     }
 
-    /// `at 10m home off`
+    /// Reads a change such as `at 10m home off`.
     mutating func readHappening(_ line: inout ScenarioLine) throws(ScenarioError) {
         let time = try readTime(&line)
         for change in try readChanges(&line) { try add(change, at: time, line) }
     }
 
-    /// `every 10m from 1h until 2h home off`
+    /// Reads `every 10m from 1h until 2h home off`.
     mutating func readRepetition(_ line: inout ScenarioLine) throws(ScenarioError) {
         let period = try line.duration(from: .milliseconds(1), "a time of at least 1ms, such as 10m")
         try line.expect("from")
@@ -196,7 +196,7 @@ extension ScenarioParser {
         }
     }
 
-    /// `over 30s`, or at once.
+    /// Reads `over 30s`; a change without it happens at once.
     private func readPace(_ line: inout ScenarioLine) throws(ScenarioError) -> Duration {
         line.consume("over") ? try line.duration() : .zero
     }

@@ -3,7 +3,7 @@ import Failover
 
 /// Parses a scenario file line by line. Format: `Docs/contributor/simulator.md`.
 struct ScenarioParser {
-    /// In bytes.
+    /// Maximum size of a scenario in bytes.
     static let sizeLimit = 64 * 1024
     static let networkLimit = 32
     static let accessPointLimit = 500
@@ -134,7 +134,7 @@ struct ScenarioParser {
         statements.insert(statement)
     }
 
-    /// Events are checked against the duration, which must be known.
+    /// Checks that the head is complete, because events are checked against the duration.
     private func checkHead(before line: ScenarioLine) throws(ScenarioError) {
         if !statements.contains(.duration) { throw line.error(expected: "\"duration\" before it") }
     }
@@ -174,7 +174,7 @@ extension Unicode.Scalar {
 }
 
 extension ScenarioParser {
-    /// `duration 4h`
+    /// Reads `duration 4h`.
     mutating func readDuration(_ line: inout ScenarioLine) throws(ScenarioError) {
         scenario.duration = try line.duration(from: .seconds(1), "a duration from 1s to 366d, such as 4h")
     }
@@ -184,7 +184,7 @@ extension ScenarioParser {
         case signsIn = "signs-in"
     }
 
-    /// `device at 0,0 busy signs-in 4s`
+    /// Reads `device at 0,0 busy signs-in 4s`.
     mutating func readDevice(_ line: inout ScenarioLine) throws(ScenarioError) {
         try line.expect("at")
         scenario.position = try line.point()
@@ -205,7 +205,7 @@ extension ScenarioParser {
         case noFiveGigahertz = "no-5GHz"
     }
 
-    /// `radio channels 13 dwell 60ms stations 2 no-5GHz`
+    /// Reads `radio channels 13 dwell 60ms stations 2 no-5GHz`.
     mutating func readRadio(_ line: inout ScenarioLine) throws(ScenarioError) {
         var options = Set(RadioOption.allCases)
         while let option = try line.option(outOf: &options) {
@@ -230,7 +230,7 @@ extension ScenarioParser {
         case preferred, hidden
     }
 
-    /// `network Home password made-up-word preferred hidden`
+    /// Reads `network Home password made-up-word preferred hidden`.
     mutating func readNetwork(_ line: inout ScenarioLine) throws(ScenarioError) {
         let ssid = try line.ssid()
         guard !scenario.networks.contains(where: { $0.ssid == ssid }) else {
@@ -258,7 +258,7 @@ extension ScenarioParser {
 }
 
 extension ScenarioParser {
-    /// `set margin 10`, `set weakScan.first 20s`, `set validation on`
+    /// Reads `set margin 10`, `set weakScan.first 20s` or `set validation on`.
     mutating func readSetting(_ line: inout ScenarioLine) throws(ScenarioError) {
         var warnings: [String] = []
         defer { scenario.warnings += warnings }

@@ -31,7 +31,7 @@ extension ScenarioWord {
         return Self.decimal(plain.dropLast(), in: 0...100).map { $0 / 100 }
     }
 
-    /// `20,-5.5`: metres east and north.
+    /// Point from a text such as `20,-5.5`: metres east and north.
     var point: Scenario.Point? {
         guard let parts = plain?.split(separator: ",", omittingEmptySubsequences: false), parts.count == 2,
             let x = Self.decimal(parts[0], in: -10_000...10_000), let y = Self.decimal(parts[1], in: -10_000...10_000)
@@ -39,7 +39,7 @@ extension ScenarioWord {
         return Scenario.Point(x: x, y: y)
     }
 
-    /// `2400-2483` or `2400-2483MHz`
+    /// Range in MHz, from `2400-2483` or `2400-2483MHz`.
     var frequencyRange: ClosedRange<Int>? {
         guard let ends = number(unit: "MHz")?.split(separator: "-", omittingEmptySubsequences: false),
             ends.count == 2, let lowest = Self.integer(ends[0], in: 2400...5900),
@@ -53,13 +53,13 @@ extension ScenarioWord {
         return plain.hasSuffix(unit) ? plain.dropLast(unit.count) : plain[...]
     }
 
-    /// `Int.init` would also accept `+5`.
+    /// Returns the integer. `Int.init` would also accept `+5`.
     private static func integer(_ text: Substring, in range: ClosedRange<Int>) -> Int? {
         guard !text.hasPrefix("+"), let value = Int(text), range.contains(value) else { return nil }
         return value
     }
 
-    /// `Double.init` would also accept `nan`, `1e9` and `0x1p3`.
+    /// Returns the number. `Double.init` would also accept `nan`, `1e9` and `0x1p3`.
     private static func decimal(_ text: Substring, in range: ClosedRange<Double>) -> Double? {
         let parts = (text.hasPrefix("-") ? text.dropFirst() : text).split(
             separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
@@ -73,7 +73,7 @@ extension ScenarioWord {
 // MARK: Times
 
 extension ScenarioWord {
-    /// `90s`, `1h30m`, `2s500ms`
+    /// Duration from a text such as `90s`, `1h30m` or `2s500ms`.
     var duration: Duration? { plain.flatMap { Duration(inUnits: $0) } }
 }
 
@@ -86,7 +86,7 @@ extension Character {
 extension ScenarioWord {
     var ssid: SSID? { try? SSID(bytes: bytes) }
 
-    /// 8 to 63 printable ASCII characters.
+    /// Password of 8 to 63 printable ASCII characters.
     var password: String? {
         (try? Passphrase.validate(Secret(bytes))) == nil ? nil : String(decoding: bytes, as: UTF8.self)
     }

@@ -92,7 +92,7 @@ struct Steps<Value: Sendable>: Sendable {
 struct Ramp: Sendable {
     let origin: Int64
     let value: Double
-    /// Per millisecond.
+    /// Slope per millisecond.
     let slope: Double
 
     func value(at moment: Int64) -> Double { value + slope * Double(moment - origin) }
@@ -101,7 +101,7 @@ struct Ramp: Sendable {
 struct Motion: Sendable {
     let origin: Int64
     let start: Scenario.Point
-    /// In metres per millisecond.
+    /// Velocity in metres per millisecond.
     let velocity: Scenario.Point
 
     var isStill: Bool { velocity.x == 0 && velocity.y == 0 }

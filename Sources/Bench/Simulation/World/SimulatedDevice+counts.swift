@@ -14,7 +14,7 @@ extension SimulatedDevice {
 
     /// Milliseconds between frames of a busy device. An idle one sends too few to matter.
     private static let frameInterval: Int64 = 20
-    /// In microseconds.
+    /// Beacon interval in microseconds.
     private static let beaconInterval: Int64 = 102_400
     /// Longest useful interval between reads in milliseconds (`BeaconCounts.patience`).
     private static let memory: Int64 = 2000
@@ -120,7 +120,7 @@ extension SimulatedDevice {
         world.noise(at: link.since).number(.beacon, of: link.accessPoint, 0, in: 0...(Self.beaconInterval - 1))
     }
 
-    /// Counts after `counts.moment` up to and including `end`.
+    /// Adds the counts after `counts.moment` up to and including `end`.
     private func count(_ counts: inout LinkCounts, to end: Int64, isHeard: Bool, phase: Int64) {
         let start = counts.moment
         guard start < end else { return }

@@ -17,7 +17,7 @@ extension SimulatedDevice {
         /// Whether the previous link's address stays valid.
         let keepsAddress: Bool
         var step: Step
-        /// End of the step; never while it waits for the radio.
+        /// End of the step; never while the join waits for the radio.
         var due: Int64
 
         enum Step {

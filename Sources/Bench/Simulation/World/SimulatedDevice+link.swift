@@ -10,7 +10,7 @@ extension SimulatedDevice {
         let since: Int64
         var hasAddress = false
         var addressAt = Int64.max
-        /// Time of its loss, and the time up to which the search for it has covered.
+        /// Time of the link's loss, and the time up to which the search for it has covered.
         var lossAt = Int64.max
         var end = LinkEnd.other
         var searchedUntil = Int64.max
@@ -108,7 +108,7 @@ extension SimulatedDevice {
         var sampleAt = Int64.max
         /// Whether the kernel last saw the signal below the threshold.
         var isLow = false
-        /// Times of the next report and of the crossing that it is about.
+        /// Time of the next report, and time of the threshold crossing that the report is about.
         var reportAt = Int64.max
         var crossing: Int64 = 0
         var searchedUntil = Int64.max
@@ -122,9 +122,9 @@ extension SimulatedDevice {
         mutating func pause() { self = Watch(order, on: station, isSampling: isSampling) }
     }
 
-    /// In dB. The kernel reports crossings only this far past the threshold, so the agent sets it higher.
+    /// Hysteresis in dB. The kernel reports crossings only this far past the threshold, so the agent sets it higher.
     private static let hysteresis = 2.0
-    /// In milliseconds. The agent takes a first sample, as the kernel reports only crossings.
+    /// Milliseconds until the agent takes a first sample, as the kernel reports only crossings.
     private static let firstSample: Int64 = 1000
 
     /// - Parameter isSampling: whether the device takes samples, or `signal` is called.

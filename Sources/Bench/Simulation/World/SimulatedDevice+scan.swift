@@ -15,7 +15,7 @@ extension SimulatedDevice {
 
     struct Sight {
         var seen: Int64
-        /// In dBm.
+        /// Signal in dBm.
         var signal: Int
         var hasName: Bool
     }

@@ -7,7 +7,7 @@ import Failover
 ///
 /// Skips idle time by computing the next event. All times are milliseconds since the start of the run.
 struct SimulatedDevice {
-    /// Replaced only by external changes (`SimulatedDevice.meet`).
+    /// World of the device. Only external changes replace it (`SimulatedDevice.meet`).
     private(set) var world: World
     let timing: StackTiming
     /// Look-ahead in the air, in milliseconds.
@@ -16,7 +16,7 @@ struct SimulatedDevice {
     var reports = Queue<DeviceReport>()
     var account: Account
 
-    /// All stations use one radio.
+    /// Stations of the device, which share one radio.
     var stations: [Station]
     /// Index of the station with the traffic.
     private(set) var inUse = 0
@@ -140,8 +140,8 @@ struct SimulatedDevice {
 
     // MARK: Another world
 
-    /// Maximum delay of noticing an event in milliseconds: longer than the kernel's loss detection and the counters'
-    /// memory.
+    /// Maximum delay in milliseconds until the device notices an event: longer than the kernel's loss detection and the
+    /// counters' memory.
     static let noticeTime: Int64 = 3000
 
     /// Replaces the world from now on.
@@ -165,7 +165,7 @@ struct SimulatedDevice {
 
     // MARK: Traffic
 
-    /// Accounts for the time up to now. Call it before a relevant change.
+    /// Accounts for the time up to now. Call this before a relevant change.
     mutating func settle() {
         let accessPoint = stations[inUse].link.flatMap { $0.hasAddress ? $0.accessPoint : nil }
         account.settle(to: now, in: world, online: accessPoint, signedIn: stations[inUse].isSignedIn)
@@ -189,7 +189,7 @@ struct SimulatedDevice {
     /// Reachability of the internet over a link, for one question.
     struct Way {
         let isHeard: Bool
-        /// Online if a provider has signed in.
+        /// State of the internet access, which is online if a provider has signed in.
         let internet: Scenario.AccessPoint.Internet
     }
 
@@ -247,7 +247,7 @@ struct SimulatedDevice {
         stations[inUse].isSignedIn = false
     }
 
-    /// In milliseconds: 4 s idle, then two unanswered probes a second apart.
+    /// Milliseconds until a keepalive fails: 4 s idle, then two unanswered probes a second apart.
     private static let keepAlive: Int64 = 6000
 
     mutating func listen(after name: String) {
@@ -276,7 +276,7 @@ enum DeviceReport {
     /// An agent starts with its stored state.
     case started
     case stopped
-    /// A time that the runner requested.
+    /// A time that the runner requested has come.
     case wake
     case passBegan
 
@@ -337,7 +337,7 @@ struct Queue<Element> {
 
 /// Timing of a device's other parts, beyond the scenario.
 public struct StackTiming: Sendable, Hashable {
-    /// In addition to an access point's `addressTime`. dhcpcd's ARP probing takes about 5 s.
+    /// Time in addition to an access point's `addressTime`. dhcpcd's ARP probing takes about 5 s.
     public var extraAddressTime = Duration.zero
     /// Time from an access point's end to the kernel's loss of the link, in milliseconds: three beacons as in the board
     /// package, checked on whole seconds (Docs/contributor/loss-and-radios.md).

@@ -1,4 +1,4 @@
-/// Assigns numbers to passwords for cheap comparison. Open has its own number.
+/// Numbers of passwords, for cheap comparison. Open networks have a number of their own.
 struct Keys {
     private var numbers: [String: AccessPointState.Key] = [:]
 

@@ -126,7 +126,7 @@ extension World {
             shadowing: Ramp(origin: origin, value: from, slope: (to - from) / Double(track.shadowingTime)))
     }
 
-    /// Limits the distance to at least a metre.
+    /// Returns the signal. Limits the distance to at least a metre.
     private static func level(
         at position: Scenario.Point, of point: Scenario.Point, atOneMetre: Double, exponent: Double
     ) -> Double {

@@ -69,7 +69,7 @@ private enum Subject: Hashable {
 }
 
 extension Scenario.Change {
-    /// Whether it has no effect after its end.
+    /// Whether the change has no effect after its end.
     fileprivate var isBrief: Bool {
         switch self {
         case .interference, .command, .suspend, .supplicantDies, .restart: true

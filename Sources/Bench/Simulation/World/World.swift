@@ -45,11 +45,11 @@ public final class World: Sendable {
         let isInReach: Bool
         let states: Steps<AccessPointState>
         let place: Placement
-        /// In dB.
+        /// Standard deviation of the shadowing in dB.
         let shadowing: Double
-        /// In milliseconds.
+        /// Correlation time of the shadowing in milliseconds.
         let shadowingTime: Int64
-        /// In dB.
+        /// Standard deviation of the fading in dB.
         let fading: Double
 
         enum Placement: Sendable {
@@ -124,12 +124,12 @@ public final class World: Sendable {
 public struct AccessPointState: Sendable, Hashable {
     public internal(set) var isOn: Bool
     public internal(set) var internet: Scenario.AccessPoint.Internet
-    /// Time from the association to an address; nil if it gives out none.
+    /// Time from the association to an address; nil if the access point gives out none.
     public internal(set) var addressTime: Duration?
     public internal(set) var isFull: Bool
-    /// Whether it accepts the device's current credentials.
+    /// Whether the access point accepts the device's current credentials.
     public internal(set) var admission: Admission
-    /// Number of its password. Links end when it changes.
+    /// Number of the access point's password. Links end when it changes.
     var key: Key
     /// Whether a link can exist: the device has had this password during the pass.
     var hasToldKey: Bool
@@ -150,7 +150,7 @@ public struct AccessPointState: Sendable, Hashable {
 /// -88 and -92 dBm, and retries repair all losses a dozen dB above. On 5 GHz both ends are 2 dB higher because of wider
 /// channels.
 public struct FrameLoss: Sendable, Hashable {
-    /// In dBm.
+    /// Signal in dBm from which no frame is lost.
     public let none: Double
     public let all: Double
 

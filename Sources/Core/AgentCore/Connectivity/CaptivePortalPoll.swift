@@ -23,7 +23,7 @@ struct CaptivePortalPoll: Sendable {
         let schedule: CaptiveSchedule
         let moment: Instant
 
-        /// End of its validity.
+        /// End of the answer's validity.
         var end: Instant { schedule.end ?? moment + CaptivePortalPoll.validity }
     }
 

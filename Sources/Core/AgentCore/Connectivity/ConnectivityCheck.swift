@@ -19,7 +19,7 @@ struct ConnectivityCheck: Sendable {
 
     enum Answer: Sendable {
         case target(ReachFindings.Answer)
-        /// Nil if the budget does not allow it.
+        /// Result of the validation source; nil if the budget does not allow the question.
         case source(ValidationFinding?)
         case portal(CaptiveState?)
         case gateway(Bool)

@@ -46,7 +46,7 @@ package struct ConnectivityState: Sendable {
 
     private struct Asked {
         let side: LinkSide
-        /// Nil for a request to the captive portal API.
+        /// Question to a server; nil for a request to the captive portal API.
         let question: ConnectivityCheck.Question?
         let moment: Instant
     }
@@ -95,7 +95,7 @@ package struct ConnectivityState: Sendable {
         }
     }
 
-    /// Time limit a little below the policy's, so that it gets a reason.
+    /// Returns a time limit a little below the policy's, so that the policy gets a reason.
     static func shortened(_ limit: Duration) -> Duration { max(.milliseconds(100), limit - .milliseconds(200)) }
 
     // MARK: The path
@@ -655,15 +655,15 @@ package enum ReachQuestion: Sendable, Equatable {
 }
 
 package enum ReachAnswer: Sendable {
-    /// Nil if the target answers.
+    /// Result of a target; nil if it answers.
     case target(ReachProblem?)
-    /// `cost` is in bytes.
+    /// Result of the validation source. `cost` is in bytes.
     case source(ValidationFinding, cost: Int)
-    /// True if there is no gateway.
+    /// Result of the gateway: true if there is none.
     case gateway(Bool)
-    /// Nil if the network announces none.
+    /// Address of the captive portal API; nil if the network announces none.
     case portalAddress(String?)
-    /// Nil for an invalid answer. `cost` is in bytes.
+    /// Answer of the captive portal API; nil if invalid. `cost` is in bytes.
     case portal(CaptiveState?, cost: Int)
 }
 
@@ -682,7 +682,7 @@ package enum ConnectivityEffect: Sendable {
     case changed
     /// The problem of the sign-in has changed; nil if it is over.
     case problem(String?)
-    /// The following are for hotspot providers.
+    /// A captive network was found. This effect and the following ones are for hotspot providers.
     case captiveFound
     case onlineFound
     case sessionEnds

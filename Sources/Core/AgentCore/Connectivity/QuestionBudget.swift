@@ -10,7 +10,7 @@ package struct QuestionBudget: Sendable {
     }
 
     package struct Limits: Sendable, Equatable {
-        /// 1 to 3600.
+        /// Questions an hour, 1 to 3600.
         package var questionsPerHour = ValidationBudget.defaultProbesPerHour
         package var bytesPerHour = ValidationBudget.defaultBytesPerHour
 
@@ -21,7 +21,7 @@ package struct QuestionBudget: Sendable {
             (self.questionsPerHour, self.bytesPerHour) = (questionsPerHour, bytesPerHour)
         }
 
-        /// Limits of the API and of diagnosis.
+        /// Limits of questions to the API and for diagnosis.
         fileprivate var quarter: Limits {
             Limits(questionsPerHour: max(1, questionsPerHour / 4), bytesPerHour: max(1, bytesPerHour / 4))
         }
@@ -62,9 +62,9 @@ extension ValidationBudget {
 /// Budget of validation: questions and bytes an hour. Unused budget is kept for an hour at most. While it is used up,
 /// the last verdict stands until ``next(at:)``.
 package struct ValidationBudget: Sendable {
-    /// Four times the need at an interval of 30 s.
+    /// Questions an hour, four times the need at an interval of 30 s.
     package static let defaultProbesPerHour = 480
-    /// A question costs about 1 kB.
+    /// Bytes an hour. A question costs about 1 kB.
     package static let defaultBytesPerHour = 1_000_000
 
     private var probes: TokenBucket

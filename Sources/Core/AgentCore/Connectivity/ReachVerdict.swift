@@ -1,7 +1,7 @@
 import AgentModel
 import Failover
 
-/// Findings of a connectivity check. Nil if not asked.
+/// Findings of a connectivity check; each is nil if not asked.
 package struct ReachFindings: Sendable, Equatable {
     /// Proof given by a target's answer, from weak to strong.
     package enum Proof: Int, Sendable, Comparable, CaseIterable {
@@ -32,7 +32,7 @@ package struct ReachFindings: Sendable, Equatable {
         package static let gateway = Open(rawValue: 8)
     }
 
-    /// Keys are the names of the targets.
+    /// Answers by name of the target.
     package var targets: [String: Answer] = [:]
     package var source: ValidationFinding?
     package var portal: CaptiveState?
@@ -86,13 +86,13 @@ extension ReachProblem {
         }
     }
 
-    /// Lower is more informative.
+    /// Rank of the problem. Lower values are more informative.
     fileprivate var rank: Int { self == .connectionRefused ? 0 : isRefusal ? 1 : 2 }
 }
 
 /// Verdict on findings. See the table in Docs/integrator/connectivity.md.
 package struct ReachVerdict: Sendable, Equatable {
-    /// Nil if it depends on a question that could not be asked.
+    /// Result of the probe; nil if it depends on a question that could not be asked.
     package let result: ProbeResult?
     package let level: ReachLevel
     package let internet: InternetState

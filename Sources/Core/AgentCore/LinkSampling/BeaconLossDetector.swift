@@ -138,7 +138,7 @@ struct BeaconCounts: Sendable {
     let idlePace: Duration?
     /// Number of missed beacons that mean silence. Doubled during a scan.
     private let beacons: Int
-    /// Last sign of life.
+    /// Last sign that the access point is there.
     private var heard: Heard?
     private(set) var traffic = TrafficMeter()
     /// Time of the next read; nil while not watching.
@@ -154,9 +154,10 @@ struct BeaconCounts: Sendable {
         var beacons: UInt64
         var framesLost: UInt32
         var latest: Instant
-        /// Number of gateway probes since.
+        /// Number of gateway probes since the last sign of life.
         var asked = 0
-        /// A scan has started since. mac80211 counts no beacons while scanning, so acknowledgements count instead.
+        /// Whether a scan has started since. mac80211 counts no beacons while scanning, so acknowledgements count
+        /// instead.
         var isDisturbed: Bool
     }
 
@@ -283,7 +284,7 @@ struct BeaconCounts: Sendable {
         begin(at: now)
     }
 
-    /// About one beacon interval.
+    /// Pace of the reads, about one beacon interval.
     private static let pace = Duration.milliseconds(100)
     /// Interval on an idle device during scans. mac80211 sends acknowledged frames on channel changes (offchannel.c).
     private static let scanPace = Duration.milliseconds(500)
@@ -296,10 +297,10 @@ struct BeaconCounts: Sendable {
     private static let mostBeacons: UInt64 = 10_000
     /// Maximum delay of a beacon on a busy channel.
     private static let tolerance = Duration.milliseconds(5)
-    /// Each frame was sent up to 8 times without an acknowledgement.
+    /// Lost frames that mean silence. Each was sent up to 8 times without an acknowledgement.
     private static let framesLost: UInt32 = 3
     private static let usualInterval = Duration.microseconds(102_400)
     private static let mostScansLeftAlone = 10
-    /// After a long gap, for example sleep, the old counters are useless.
+    /// Maximum age of counters. After a long gap, such as sleep, they are useless.
     private static let patience = Duration.seconds(2)
 }

@@ -23,7 +23,7 @@ struct FrameLossMeter: Sendable {
     /// Minimum number of expected beacons and of sent frames for a result.
     private static let leastBeacons = 40.0
     private static let leastFrames: UInt32 = 50
-    /// Drivers below this share count something else.
+    /// Minimum share of received beacons. Drivers below it count something else.
     private static let leastShare = 0.5
     /// Maximum plausible loss on a live link. Above it, the firmware no longer reports beacons.
     private static let mostLost = 0.9
@@ -55,7 +55,7 @@ struct FrameLossMeter: Sendable {
     private static let calm = Duration.seconds(300)
     /// Distance to the threshold in dB.
     private static let clear = 2
-    /// Percent. Lower loss is normal.
+    /// Maximum normal loss in percent.
     private static let trifle = 10
 
     /// - Returns: loss since the last call in percent; nil if unknown.

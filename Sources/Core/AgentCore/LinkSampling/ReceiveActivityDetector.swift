@@ -175,7 +175,8 @@ struct ReceiveActivityDetector: Sendable {
 
     /// Interval between reads.
     static let pace = Duration.milliseconds(50)
-    /// At ten sent frames a second, two answers are missing by then. Three are required.
+    /// Shortest window of the detection: at ten sent frames a second, two answers are missing by then. Three are
+    /// required.
     static let shortestWindow = Duration.milliseconds(250)
     private static let unanswered: UInt64 = 3
     /// Number and interval of probes to the gateway.
@@ -185,9 +186,9 @@ struct ReceiveActivityDetector: Sendable {
     /// Limits after false alarms that a gateway probe, or only the access point, resolved. Beyond, firmware is faster.
     private static let longestProbedWindow = Duration.seconds(1)
     private static let longestWindow = Duration.seconds(4)
-    /// Five seconds of received frames.
+    /// Number of reads with received frames that shorten the window: five seconds.
     private static let calmRun = 100
     private static let patience = Duration.seconds(2)
-    /// Limits the checks to one a minute, for a gateway that never answers.
+    /// Maximum of `idleFactor`, which limits the checks to one a minute for a gateway that never answers.
     private static let greatestIdleFactor = 128
 }

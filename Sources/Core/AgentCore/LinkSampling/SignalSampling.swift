@@ -9,7 +9,7 @@ struct SignalSampling: Sendable {
     let number: UInt64
     private(set) var isSupervised = true
 
-    /// The kernel reports only crossings, so a new link is measured once.
+    /// Time until the first sample of a new link, as the kernel reports only crossings.
     private static let firstSample = Duration.seconds(1)
 
     init(_ watch: SignalWatch, of station: StationID, number: UInt64) {
@@ -20,7 +20,7 @@ struct SignalSampling: Sendable {
 
     func first(at now: Instant) -> Instant { now + min(interval, Self.firstSample) }
 
-    /// Aligned to multiples of the interval, to share wake-ups.
+    /// Returns the time of the next sample, aligned to multiples of the interval, to share wake-ups.
     func next(after now: Instant) -> Instant {
         let milliseconds = max(interval.milliseconds, 1)
         return now + .milliseconds(milliseconds - now.milliseconds % milliseconds)

@@ -35,7 +35,8 @@ struct TrafficMeter: Sendable {
 
     private mutating func countAnew(_ frames: UInt64, at now: Instant) { count = (frames, now) }
 
-    /// Enough that three frames are probably lost while three beacons are missing. Connectivity checks send fewer.
+    /// Frame rate at which three frames are probably lost while three beacons are missing. Connectivity checks send
+    /// fewer.
     static let framesPerSecond = 10.0
     /// Measuring intervals while the device is idle, and while it is active.
     static let shortestCount = Duration.seconds(5)

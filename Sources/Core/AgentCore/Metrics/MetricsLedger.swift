@@ -52,15 +52,15 @@ package struct MetricsLedger: Sendable {
     private struct LastConnection: Sendable {
         var ssid: SSID
         var bssid: BSSID?
-        /// Nil while the device is there.
+        /// Time of the departure; nil while the device is there.
         var left: Instant?
         var wasPlanned = false
     }
 
     private struct Move: Hashable, Comparable {
-        /// `network` or `access_point`.
+        /// Kind of the move: `network` or `access_point`.
         let kind: String
-        /// `planned` or `lost`.
+        /// Reason of the move: `planned` or `lost`.
         let reason: String
 
         static func < (left: Self, right: Self) -> Bool { (left.kind, left.reason) < (right.kind, right.reason) }
@@ -197,7 +197,8 @@ extension MetricsLedger {
     /// Facts reported besides the counters.
     package struct Facts: Sendable, Equatable {
         package var version: String
-        /// Key file since the start of the agent. `mostErases` is the lifetime maximum of one sector.
+        /// Bytes written to the key file since the start of the agent. `mostErases` is the lifetime maximum of one
+        /// sector.
         package var bytesWritten: Int
         package var sectorsErased: Int
         package var mostErases: Int

@@ -12,7 +12,7 @@ struct Tally: Sendable, Equatable {
 }
 
 struct Histogram: Sendable, Equatable {
-    /// In ascending order.
+    /// Upper bounds in ascending order.
     private let bounds: [Int]
     private var counts: [Int]
     private var sum = 0

@@ -65,7 +65,7 @@ extension AgentCore {
         scheduleCheck()
     }
 
-    /// Only FullMAC firmware, which joins on its own, is checked. Other radios are tested by normal use.
+    /// True for FullMAC firmware, which joins on its own. Other radios are tested by normal use.
     private var isCheckWorthwhile: Bool {
         guard let station = kernel.stations[inUse], station.joinsByItself, station.isPresent, station.isUp else {
             return false
@@ -73,7 +73,7 @@ extension AgentCore {
         return policy.phase.accessPoint != nil || recovery.firmware.isMute
     }
 
-    /// Aligned to multiples of the interval, to share wake-ups.
+    /// Schedules the next check, aligned to multiples of the interval, to share wake-ups.
     private mutating func scheduleCheck() {
         guard isCheckWorthwhile, recovery.check == nil else { return }
         let interval = FirmwareWatch.interval.milliseconds

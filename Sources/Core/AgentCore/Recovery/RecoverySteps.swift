@@ -9,7 +9,7 @@ import AgentModel
 /// ```
 ///
 /// A value: faults go in, steps come out. Each step has a minimum interval across faults and restarts
-/// (`PersistentState`). Steps taken more recently are skipped, and without a step left the ladder rests, so it cannot
+/// (`PersistentState`). Steps taken more recently are skipped, and if none is left, the recovery rests, so it cannot
 /// loop.
 package struct RecoverySteps: Sendable {
     package enum Fault: String, Sendable, Hashable, CaseIterable, Codable {
@@ -21,7 +21,7 @@ package struct RecoverySteps: Sendable {
         case missing
     }
 
-    /// In the order of execution.
+    /// Steps in the order of execution.
     package enum Step: String, Sendable, Hashable, CaseIterable, Codable {
         case abort
         case disconnect

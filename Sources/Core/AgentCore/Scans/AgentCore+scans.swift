@@ -175,7 +175,7 @@ extension AgentCore {
         sendToPolicy(.scanRefused(id: scan.id, joinsUnseen: scans.joinsUnseen))
     }
 
-    /// If a scan is aborted after this time, the driver has given up on the firmware: brcmfmac waits 10 s.
+    /// Time after which an aborted scan means that the driver has given up on the firmware: brcmfmac waits 10 s.
     private static let driversPatience = Duration.seconds(8)
 
     /// Gives up on a scan of the policy that takes far too long.

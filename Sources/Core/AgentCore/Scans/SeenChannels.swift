@@ -2,17 +2,17 @@ import AgentModel
 
 /// Channels on which names were last seen, stored or not. A switch searches there first.
 struct SeenChannels: Sendable, Equatable {
-    /// Strongest first.
+    /// Frequencies by SSID, strongest network first.
     private(set) var frequencies: [SSID: [Frequency]] = [:]
 
-    /// Limits memory to the strongest names of a scan.
+    /// Maximum number of names: the strongest of a scan.
     static let maximumNames = 128
-    /// Many networks use 2.4 GHz and 5 GHz.
+    /// Maximum number of frequencies for a name. Many networks use 2.4 GHz and 5 GHz.
     static let frequenciesPerName = 2
 
     subscript(ssid: SSID) -> [Frequency] { frequencies[ssid] ?? [] }
 
-    /// An empty scan does not remove names.
+    /// Records the results of a scan. An empty scan does not remove names.
     mutating func record(_ results: [BSS]) {
         guard !results.isEmpty else { return }
         var new: [SSID: [Frequency]] = [:]

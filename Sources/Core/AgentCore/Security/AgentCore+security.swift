@@ -23,7 +23,7 @@ extension AgentCore {
         }
     }
 
-    /// Scans all channels once a day before the day counts, while the current link could raise the floor.
+    /// Scans all channels once a day, before the day counts, while the current link could raise the security floor.
     mutating func reviewMinimumSecurity() {
         guard let (id, network) = linkThatTeaches, learned.minimumSecurityDays[id]?.isDue(at: now.instant) ?? false,
             !scans.isScanning, isInterfaceUp, !setupAccessPoint.isOpen, switches.ledger.current == nil

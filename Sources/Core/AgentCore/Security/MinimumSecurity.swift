@@ -62,7 +62,7 @@ extension StoredNetwork {
     }
 }
 
-/// Days counted for and against the learned floor of a network. A restart begins a new day.
+/// Days that count for and against the learned security floor of a network. A restart begins a new day.
 struct MinimumSecurityDays: Sendable {
     static let day = Duration.seconds(86_400)
     /// Minimum age of a link before it counts, after a full scan.
@@ -74,7 +74,7 @@ struct MinimumSecurityDays: Sendable {
     private(set) var link: (bssid: BSSID, protection: LinkProtection, since: Instant)?
     private var counted: Instant?
     private var nextLook: Instant?
-    /// Start of a day below the floor: no visible access point reaches it.
+    /// Start of a day on which no visible access point reaches the security floor.
     private var below: Instant?
 
     mutating func linked(
@@ -95,7 +95,7 @@ struct MinimumSecurityDays: Sendable {
             .allSatisfy { $0.map { $0 <= now } ?? true }
     }
 
-    /// Whether to scan now: the link has protection that is not learned. Delays the next call.
+    /// Whether to scan now, because the link has protection that is not learned yet. Delays the next call.
     mutating func looks(for minimumSecurity: LearnedMinimumSecurity, at now: Instant) -> Bool {
         nextLook = now + Self.retry
         return link.map { !minimumSecurity.protection.isSuperset(of: $0.protection) } ?? false

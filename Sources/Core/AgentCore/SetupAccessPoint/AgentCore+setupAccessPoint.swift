@@ -5,7 +5,7 @@ import KeyFile
 
 /// State of the setup access point: whether it is wanted, and what the radio allows.
 struct SetupAccessPointState: Sendable {
-    /// Nil if it is disabled in the settings.
+    /// Setup access point to open; nil if the settings disable it.
     var wish: SetupAccessPoint?
     var phase = Phase.closed
     /// Number of the last order. Reports with another number are ignored.
@@ -18,7 +18,7 @@ struct SetupAccessPointState: Sendable {
     var failures = 0
     var retry: Instant?
     var problem: String?
-    /// Last value sent to the policy.
+    /// Whether a user needs the access point, as last sent to the policy.
     var isHolding = false
     /// Start and end of the next pause for scans.
     var nextLook: Instant?
@@ -45,11 +45,12 @@ struct SetupAccessPointState: Sendable {
 
     var isOpen: Bool { if case .open = phase { true } else { false } }
 
-    /// Whether the station's interface is down for it.
+    /// Whether the station's interface is down for the access point.
     var hasStationDown: Bool { phase.order?.mode == .instead }
 
     static let retries = BackOff(first: .seconds(2), last: .seconds(60))
-    /// In place of the station: time open before a pause for scans, and minimum length of the pause.
+    /// Times of an access point in place of the station: time open before a pause for scans, and minimum length of the
+    /// pause.
     static let lookInterval = Duration.seconds(40)
     static let lookTime = Duration.seconds(8)
     /// Interval of scans for the setup page while no network is stored.
@@ -300,7 +301,7 @@ extension AgentCore {
         return likely ?? common.first ?? radio.usable.first
     }
 
-    /// In place of the station, pauses regularly for a scan while no user is there.
+    /// Pauses an access point in place of the station regularly for a scan while no user is there.
     private mutating func reviewLook() {
         if let end = setupAccessPoint.lookEnd {
             guard case .offline = policy.phase, end <= now.instant else { return }
@@ -319,7 +320,7 @@ extension AgentCore {
         }
     }
 
-    /// While a user is there, the policy makes no join that would close the access point.
+    /// Prevents joins that would close the access point while a user is there.
     private mutating func reviewHold() {
         let isHeld =
             setupAccessPoint.wish?.isInUse(at: now.instant) == true && setupAccessPoint.radio?.isIndependent == false
@@ -347,7 +348,7 @@ extension AgentCore {
 
     // MARK: Status
 
-    /// Nil without a setup access point.
+    /// Returns the status; nil if there is no setup access point.
     func setupAccessPointStatus(at now: ClockReading) -> SetupAccessPointStatus? {
         guard let wish = setupAccessPoint.wish, let ssid = settings.setupAccessPointName else { return nil }
         var status = SetupAccessPointStatus(isOpen: setupAccessPoint.isOpen, ssid: ssid)

@@ -7,9 +7,9 @@ import AgentModel
 /// it, never an associated phone. See Docs/reference/setup-access-point.md.
 package struct SetupAccessPoint: Sendable, Equatable {
     package struct Settings: Sendable, Equatable {
-        /// Time without a stored network in range before it opens.
+        /// Time without a stored network in range before the access point opens.
         package var unseen: Duration
-        /// Time in which visible networks refuse the device before it opens.
+        /// Time in which visible networks refuse the device before the access point opens.
         package var refused: Duration
         /// Time after a browser request in which a user counts as present.
         package var idle: Duration
@@ -67,7 +67,7 @@ package struct SetupAccessPoint: Sendable, Equatable {
 
     let settings: Settings
     package private(set) var opening: Opening?
-    /// Whether the user has closed it. It opens only by request until the device was connected.
+    /// Whether the user has closed the access point. It then opens only on request, until the device was connected.
     private var isClosed = false
     private var circumstances: Circumstances?
     /// Start of the time without a connection.
@@ -76,7 +76,7 @@ package struct SetupAccessPoint: Sendable, Equatable {
     private var seen: Instant?
     /// Whether a full scan since then found no stored network.
     private var hasLooked = false
-    /// Start of the refusals.
+    /// Time since which networks refuse the device.
     private var refused: Instant?
 
     /// - Parameter opening: Opening by an earlier agent since boot.
@@ -100,7 +100,7 @@ package struct SetupAccessPoint: Sendable, Equatable {
 
     package mutating func arrived() { opening?.hasArrived = true }
 
-    /// Opens it for the user. A repeated call restarts the time.
+    /// Opens the access point for the user. A repeated call restarts the time.
     package mutating func open(by reason: Reason, at now: Instant) {
         opening = Opening(reason: reason, since: now, asked: opening?.asked)
         isClosed = false
@@ -110,7 +110,7 @@ package struct SetupAccessPoint: Sendable, Equatable {
 
     // MARK: Decisions
 
-    /// Opens or closes it according to the state of the device.
+    /// Opens or closes the access point according to the state of the device.
     package mutating func review(_ new: Circumstances, at now: Instant) {
         if new.isConnected {
             if circumstances?.isConnected == false { opening?.hasArrived = true }
@@ -148,7 +148,8 @@ package struct SetupAccessPoint: Sendable, Equatable {
         return [unseenEnd, refusedEnd].compactMap(\.self)
     }
 
-    /// Requires a full scan: a radio that cannot scan finds nothing.
+    /// Time at which the access point opens because no network was seen. Requires a full scan, as a radio that cannot
+    /// scan finds nothing.
     private var unseenEnd: Instant? {
         guard hasLooked, let offline else { return nil }
         return max(offline, seen ?? offline) + settings.unseen

@@ -3,11 +3,11 @@ import AgentModel
 /// Capabilities of a radio for the access point.
 package struct SetupAccessPointRadio: Sendable, Equatable {
     package enum Mode: String, Sendable, CaseIterable {
-        /// On the station's radio, simultaneously.
+        /// The access point runs beside the station on the same radio.
         case beside
-        /// On the station's radio, with the station down.
+        /// The access point replaces the station on the same radio.
         case instead
-        /// On a separate radio.
+        /// The access point uses a separate radio.
         case second
     }
 
@@ -26,7 +26,7 @@ package struct SetupAccessPointRadio: Sendable, Equatable {
 }
 
 package struct SetupAccessPointOrder: Sendable, Equatable {
-    /// Station that it runs beside or replaces.
+    /// Station that the access point runs beside or replaces.
     package var station: StationID
     package var mode: SetupAccessPointRadio.Mode
     package var frequency: Frequency
@@ -34,7 +34,7 @@ package struct SetupAccessPointOrder: Sendable, Equatable {
     package var look: Look
 
     package enum Look: Sendable, Equatable {
-        /// 2.4 GHz only, less than a second: a user waits for the access point.
+        /// Scan of 2.4 GHz only, in less than a second, because a user waits for the access point.
         case quick
         case everywhere
     }
@@ -51,9 +51,9 @@ package enum SetupAccessPointReport: Sendable, Equatable {
     case opened
     /// Access points in range before the station went down.
     case seen([BSS])
-    /// It could not be opened, or ended unexpectedly.
+    /// The access point could not be opened, or ended unexpectedly.
     case failed(String)
-    /// Answer to `Effect.closeSetupAccessPoint`: it is closed and the station is up again.
+    /// Answer to `Effect.closeSetupAccessPoint`: the access point is closed and the station is up again.
     case closed
     case stations(Int)
 }

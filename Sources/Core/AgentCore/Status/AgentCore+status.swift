@@ -6,7 +6,7 @@ import KeyFile
 /// Last published values, and other state kept between events.
 struct LastPublished: Sendable {
     var history = DecisionHistory()
-    /// Last value sent to the policy.
+    /// Other uplink, as last sent to the policy.
     var otherUplink: Uplink?
     var used: NetworkID?
     /// Networks whose refused access points have been reported.
@@ -22,7 +22,7 @@ struct LastPublished: Sendable {
     var beacons: (station: StationID, bssid: BSSID)?
     var signalWatches: UInt64 = 0
     var wake: Instant?
-    /// Armed timers.
+    /// Timers that are currently armed.
     var timers: Set<AgentTimer> = []
     var isListening = false
 }
@@ -58,7 +58,7 @@ struct DecisionHistory: Sendable {
 
 struct ServiceStatus: Sendable {
     var text = ""
-    /// Reported signal in dBm.
+    /// Last reported signal in dBm.
     var signal: Int?
 
     /// Minimum change in dB. Fewer updates wake the service manager less often.

@@ -27,7 +27,7 @@ package enum MissingPart: Hashable, Sendable {
         }
     }
 
-    /// Whether this obstacle is over, given the part missing now. Later parts need the earlier ones.
+    /// Whether this obstacle is over if `missing` is missing now. Each part needs the parts before it.
     package func isOver(given missing: MissingPart?) -> Bool {
         switch (self, missing) {
         case (_, nil), (.wifi, _), (.interface, .blocked), (.interface, .supplicant), (.blocked, .supplicant): true
@@ -46,10 +46,10 @@ package enum MissingPart: Hashable, Sendable {
 
 /// The missing part that was reported or is awaited.
 struct TroubleWatch: Sendable {
-    /// Reported, and not known to be over.
+    /// Missing part that was reported and has not appeared yet.
     var lastReported: MissingPart?
     var since: Timestamp?
-    /// Awaited without a report.
+    /// Missing part that has not been reported.
     var waiting: MissingPart?
 }
 

@@ -28,7 +28,7 @@ struct LearnedState: Sendable {
 
 struct LastRecorded: Sendable {
     var phase: FailoverPolicy.Phase?
-    /// In the order of the policy's networks.
+    /// Join failures in the order of the policy's networks.
     var failures: [JoinFailure?] = []
 }
 

@@ -10,7 +10,7 @@ package struct NetworkRegistry {
     package init() {}
 
     /// Returns the networks that may be joined, in the order of preference: preferred, home, backups, staged, target
-    /// and origin of a running switch. `inUse` stays in the book in any case.
+    /// and origin of a running switch. `inUse` stays in the registry in any case.
     /// - Parameter refusing: Networks that refuse their stored password. A staged one then makes its network preferred.
     package mutating func known(
         in state: StoredState, target: StoredNetwork? = nil, origin: StoredNetwork? = nil,

@@ -55,7 +55,7 @@ package struct PreparedUpdate: Sendable, Equatable {
 
     package let entries: [Entry]
     package let ifRevision: Int?
-    /// Nil if unchanged.
+    /// New home network; nil if unchanged.
     package let home: Home?
 
     package init(entries: [Entry], ifRevision: Int?, home: Home? = nil) {

@@ -203,7 +203,7 @@ extension AgentCore {
 }
 
 extension ProtocolError {
-    /// Omits the client's ID, which may have any length.
+    /// Error that omits the client's ID, which may have any length.
     fileprivate static var unknownSwitch: ProtocolError {
         ProtocolError(.unknownSwitch, "no switch since the agent's start has this ID")
     }

@@ -26,7 +26,7 @@ final class ConnectivityMonitor {
     struct Callbacks {
         var policy: (PolicyEvent) -> Void = { _ in }
         var publish: (Event.Body) -> Void = { _ in }
-        /// An event was handled with all its effects. For tests.
+        /// Closure to call after an event was handled with all effects, for tests.
         var handled: () -> Void = {}
         var changed: () -> Void = {}
         var problem: (String?) -> Void = { _ in }
@@ -56,7 +56,7 @@ final class ConnectivityMonitor {
         state = ConnectivityState(settings, budget: budget, at: ClockReading(instant: dependencies.now(), time: .now))
     }
 
-    /// Sets targets and sign-in service. Call it before all else.
+    /// Sets targets and sign-in service. Call this before all else.
     func watch(_ targets: [WatchedTarget], signingInBy hotspots: (any SignInService)?) {
         self.targets = targets
         self.hotspots = hotspots
@@ -104,7 +104,7 @@ final class ConnectivityMonitor {
     // MARK: Events
 
     func follow(_ path: TrafficPath) { handle(.follow(path)) }
-    /// Answers within the limit. Later findings count as failed.
+    /// Checks the network, and answers within the limit. Later findings count as failed.
     func probe(epoch: UInt64, within limit: Duration) { handle(.probe(epoch: epoch, within: limit)) }
     func changed(_ target: WatchedTarget) { handle(.targetChanged(.inUse, target.name)) }
     func doubted(_ target: WatchedTarget) { handle(.targetDoubted(target.name)) }
@@ -278,7 +278,7 @@ extension SignInStatus {
 }
 
 extension ProtocolError {
-    /// Names of unknown fields are not repeated, as they may be a password.
+    /// Error for a refused answer. It does not repeat names of unknown fields, as they may be a password.
     fileprivate init(_ refusal: PortalAnswerRefusal) {
         switch refusal {
         case .notAsked: self.init(.unknownPortal, "this sign-in is no longer waiting for an answer")

@@ -4,10 +4,10 @@ import Connectivity
 
 /// Servers that the device must reach, and the source that validates internet access.
 public struct ConnectivitySettings: Sendable {
-    /// In the order of the settings.
+    /// Servers in the order of the settings.
     public var targets: [Target] = []
     public var keepAlive = KeepAlive()
-    /// Nil if the manufacturer set none.
+    /// Validation source; nil if the manufacturer set none.
     public var source: ValidationSource?
     var budget = QuestionBudget.Limits()
     /// The device leaves a network that does not reach this level.

@@ -8,7 +8,7 @@ protocol SignInService: Sendable {
     func captiveFound(_ network: CaptiveNetwork, name: NetworkName)
     func onlineFound(_ network: CaptiveNetwork, name: NetworkName)
     func sessionEnds(_ network: CaptiveNetwork, name: NetworkName)
-    /// Returns within ``HotspotSettings/logoffLimit``.
+    /// Logs off within ``HotspotSettings/logoffLimit``.
     func logOff() async
     func networkLeft()
     var switchedOff: Set<String> { get nonmutating set }

@@ -14,7 +14,7 @@ final class TargetStore {
     /// Targets set by an app; nil for those in the settings.
     private var own: [Target]?
     private(set) var trust: TargetTrust?
-    /// In the order of the list.
+    /// Servers in the order of the list.
     private var members: [(target: Target, watched: WatchedTarget)] = []
     /// Current update. The next one waits for it.
     private var update: Task<Result<TargetList, ProtocolError>, Never>?
@@ -35,7 +35,7 @@ final class TargetStore {
             targets: members.map { TargetSetting(name: $0.target.name, url: $0.target.url) })
     }
 
-    /// Unchanged targets keep their connections.
+    /// Replaces the targets. Unchanged ones keep their connections.
     private func replace(_ own: [Target]?) {
         self.own = own
         let before = members

@@ -10,12 +10,12 @@ import Linux
 final class WatchedTarget {
     struct Line: Sendable {
         let status: @Sendable () -> ConnectionStatus
-        /// Nil if the target answers, or has sent something within the last seconds.
+        /// Probes the target. Returns nil if it answers, or has sent something within the last seconds.
         let probe: @Sendable (_ limit: Duration) async -> ReachProblem?
         let cancel: @Sendable () -> Void
     }
 
-    /// Unsolicited news of a connection.
+    /// Unsolicited report of a connection.
     enum Word: Sendable {
         case changed
         case doubted
@@ -28,7 +28,7 @@ final class WatchedTarget {
     var onWord: (WatchedTarget, Word) -> Void = { _, _ in }
     private let open: @Sendable (InterfaceNetwork, @escaping @Sendable (Word) -> Void) -> Line
     private var line: Line?
-    /// Number of the current connection. News of earlier ones is ignored.
+    /// Number of the current connection. Reports of earlier ones are ignored.
     private var count = 0
     private var rest = ConnectionStatus(state: .setup, since: .now)
 

@@ -34,7 +34,7 @@ package struct IdentityFolder {
         }
     }
 
-    /// Nil if the certificate is missing or unreadable.
+    /// Reads the certificate; nil if it is missing or unreadable.
     private func certificate() throws(IdentityError) -> DeviceCertificate? {
         try attempt { () throws(KeyFileError) in
             try files.readSmall(Self.certificate, maximum: DeviceCertificate.maximumLength)
@@ -98,7 +98,8 @@ package struct IdentityFolder {
         }
     }
 
-    /// Nil also for an unreadable file: it is written atomically, so it was already in use and is being destroyed.
+    /// Reads the next identity; nil also for an unreadable file: it is written atomically, so it was already in use and
+    /// is being destroyed.
     private func nextIdentity() throws(IdentityError) -> DeviceIdentity? {
         guard let code = try firstLine(of: Self.next) else { return nil }
         let pairing = code.withBytes { try? PairingCode(reading: $0) }

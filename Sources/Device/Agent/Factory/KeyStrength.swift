@@ -5,7 +5,7 @@ import AgentModel
 /// Keys must be random: an attacker with a recorded proof or handshake can try keys offline. The
 /// estimate accepts keys of a good generator and detects sequences, repetitions and short keys.
 enum KeyStrength {
-    /// In bits: 16 random letters and digits, 20 hexadecimal digits or 10 random bytes.
+    /// Minimum strength in bits: 16 random letters and digits, 20 hexadecimal digits or 10 random bytes.
     static let leastBits = 80
 
     /// Returns an upper bound for the entropy, in bits. For hexadecimal digits, the lower result for digits and bytes

@@ -5,7 +5,8 @@ import KeyFile
 /// `make docs` writes it to Docs/reference/kept-files.md, and tests compare it with disk, purge and units.
 package struct PersistentFile: Sendable {
     package let location: Location
-    /// Name in its place, with an optional `*` at the end: for `system` a path, for paths of settings a usual name.
+    /// Name of the file: a path for `system`, a usual name for paths of settings, else a name in the folder. It may end
+    /// with `*`.
     package let name: String
     /// Suffixes of copies that a change or a power cut leaves.
     package var suffixes = [""]
@@ -19,7 +20,7 @@ package struct PersistentFile: Sendable {
         package init(rawValue: Int) { self.rawValue = rawValue }
 
         package static let reset = RemovedBy(rawValue: 1 << 0)
-        /// The button's reset: `altnet factory-reset --keep-identity`.
+        /// Action of the button's reset: `altnet factory-reset --keep-identity`.
         package static let button = RemovedBy(rawValue: 1 << 1)
         package static let purge = RemovedBy(rawValue: 1 << 2)
 
@@ -35,7 +36,7 @@ package struct PersistentFile: Sendable {
         case store, rootKey, anchor
         case recording, metrics, metricsSocket, socket
         case system
-        /// Path of root that removing the package restores, before a purge.
+        /// Path owned by root. Removal of the package restores it, before a purge.
         case givenBack
     }
 
@@ -65,7 +66,7 @@ extension PersistentFile {
             location: .anchor, name: "ALTNET_KEYFILE_ANCHOR", suffixes: replaced, content: "the store's position",
             removedBy: .resets, reason: elsewhere),
         PersistentFile(
-            location: .state, name: RecoveryFile.name, suffixes: replaced, content: "steps against faults of the radio",
+            location: .state, name: RecoveryFile.name, suffixes: replaced, content: "recovery steps of the radio",
             removedBy: .all),
         PersistentFile(
             location: .recording, name: "ALTNET_RECORD", content: "the policy's recording, with names of networks",
@@ -73,12 +74,12 @@ extension PersistentFile {
         PersistentFile(
             location: .metrics, name: "ALTNET_METRICS_FILE", content: "metrics", removedBy: .resets, reason: elsewhere),
         PersistentFile(
-            location: .state, name: FactoryReset.mark, suffixes: replaced, content: "a reset under way", removedBy: .all
+            location: .state, name: FactoryReset.mark, suffixes: replaced, content: "a running reset", removedBy: .all
         ),
         // In memory, until the next start of the system.
         PersistentFile(
             location: .runtime, name: SetupAccessPointFile.name, suffixes: replaced,
-            content: "why the setup access point is open",
+            content: "reason for the open setup access point",
             removedBy: .all),
         PersistentFile(
             location: .runtime, name: ReadingMarks.folder + "/*", content: "sources of data that crashed the agent",
@@ -123,12 +124,12 @@ extension PersistentFile {
         system("/etc/altnet/mqtt/*", "password and keys of the broker", maker),
         system(
             "/var/lib/altnet-mqtt/commands", suffixes: replaced, "ids of the broker's last commands",
-            "prevents that a broker's command runs twice"),
+            "prevents a second run of a broker's command"),
         system(
-            "/boot/altnet-error.txt", suffixes: replaced, "why a file on the boot partition was not used",
+            "/boot/altnet-error.txt", suffixes: replaced, "reason for an unused file on the boot partition",
             "it is beside the user's file, and goes with it"),
         system(
-            "/boot/firmware/altnet-error.txt", suffixes: replaced, "why a file on the boot partition was not used",
+            "/boot/firmware/altnet-error.txt", suffixes: replaced, "reason for an unused file on the boot partition",
             "it is beside the user's file, and goes with it"),
     ]
 

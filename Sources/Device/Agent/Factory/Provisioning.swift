@@ -53,7 +53,7 @@ package struct Provisioning: Sendable {
     package struct Plan: Sendable, Equatable {
         package var rootKey: Step
         package var identity: Step
-        /// Nil if no network was given.
+        /// Result of the network's step; nil if no network was given.
         package var network: Step?
 
         package var changesNothing: Bool { [rootKey, identity, network ?? .kept].allSatisfy { $0 == .kept } }
@@ -61,7 +61,7 @@ package struct Provisioning: Sendable {
 
     package struct Device {
         package var identity: DeviceIdentity?
-        /// True also for a part of an identity.
+        /// True if there is an identity, or a part of one.
         package var hasIdentity: Bool
         package var hasRootKey: Bool
         package var state: StoredState?
@@ -160,9 +160,9 @@ extension StoredState {
 
 /// Networks of other programs, for a device whose agent is not running.
 package struct ImportedNetworks: Sendable {
-    /// Nil to keep the device's home network.
+    /// New home network; nil to keep the device's own.
     package var home: StoredNetwork?
-    /// In order of preference. A network replaces a stored backup with its name.
+    /// Backups in order of preference. A network replaces a stored backup with its name.
     package var backups: [StoredNetwork]
 
     package init(home: StoredNetwork? = nil, backups: [StoredNetwork] = []) {

@@ -7,7 +7,7 @@ struct AppKeyList: Sendable, Equatable {
     struct Entry: Sendable, Equatable {
         var name: KeyName
         var role: Role
-        /// Nil if it was destroyed.
+        /// The key itself; nil if it was destroyed.
         var secret: Secret
         /// Time by the device's clock; nil if it was unknown.
         var created: Timestamp?

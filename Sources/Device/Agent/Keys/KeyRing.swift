@@ -29,7 +29,7 @@ package actor KeyRing: AppKeyDirectory {
 
     struct Clock: Sendable {
         var now: @Sendable () -> Instant = { .now }
-        /// Nil while the device does not know the time.
+        /// Returns the time; nil while the device does not know it.
         var time: @Sendable () -> Timestamp?
     }
 

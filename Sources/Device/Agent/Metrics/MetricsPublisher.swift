@@ -111,7 +111,7 @@ actor MetricsFile {
     /// Path of the new file before it is renamed.
     static func temporary(in folder: String, of name: String) -> String { "\(folder)/.\(name).new" }
 
-    /// Replaces the file atomically for readers. Does not flush it: after a power cut the content is useless.
+    /// Replaces the file, atomically for readers. Does not flush it, because its content is useless after a power cut.
     func write(_ text: String, in folder: String, as name: String) throws(SystemError) {
         let (path, new) = ("\(folder)/\(name)", Self.temporary(in: folder, of: name))
         let descriptor = open(new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o644)

@@ -5,7 +5,7 @@ import AppProtocol
 ///
 /// Connected time, expected time and connections to own servers have the names of Memfault's fleet health.
 struct StatsDLines {
-    /// In bytes; no usual link fragments such a datagram.
+    /// Maximum size of a datagram in bytes; no usual link fragments it.
     static let longestDatagram = 1200
 
     private var last: [String: Int] = [:]

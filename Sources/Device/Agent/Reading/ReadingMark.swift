@@ -9,7 +9,7 @@ enum ReadingMark: Hashable, Sendable {
     case leftAlone(deaths: Int, until: Instant)
 
     static let waits = BackOff(first: .seconds(60), last: .seconds(86_400))
-    /// Limit that prevents overflows.
+    /// Maximum count of deaths, which prevents overflows.
     private static let mostDeaths = 1000
 
     /// Returns the state after a restart of the agent.
@@ -34,7 +34,8 @@ enum ReadingMark: Hashable, Sendable {
 }
 
 extension ReadingMark {
-    /// One line without line feed: `reading 0`, `left 2 1800000`, with milliseconds of the monotonic clock.
+    /// The mark as one line without line feed: `reading 0`, or `left 2 1800000` with milliseconds of the monotonic
+    /// clock.
     var text: String {
         switch self {
         case .reading(let deaths): "reading \(deaths)"

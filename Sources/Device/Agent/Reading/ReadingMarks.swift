@@ -15,7 +15,7 @@ final class ReadingMarks: OutsideWatch {
         var readers = 0
     }
 
-    /// Above the number of a device's networks and providers.
+    /// Maximum number of entries, above the number of a device's networks and providers.
     private static let limit = 128
 
     static let folder = "reading"
@@ -80,14 +80,15 @@ final class ReadingMarks: OutsideWatch {
         }
     }
 
-    /// Removes all marks. Call it only while the agent is not running.
+    /// Removes all marks. Call this only while the agent is not running.
     static func removeAll(in folder: String) {
         for name in names(in: folder) { unlink("\(folder)/\(name)") }
     }
 
     // MARK: Files
 
-    /// `captive-api-0123456789abcdef`: hashed, as names from outside must not become parts of a path.
+    /// Returns a name such as `captive-api-0123456789abcdef`, hashed, as names from outside must not become parts of a
+    /// path.
     static func fileName(_ source: OutsideSource) -> String {
         "\(source.kind.rawValue)-\(Hex.string(SHA256.hash(data: Array(source.name.utf8)).prefix(8)))"
     }
@@ -116,7 +117,7 @@ final class ReadingMarks: OutsideWatch {
         return String(decoding: bytes.prefix(max(count, 0)).prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
     }
 
-    /// A crash can cut the line short. Readers refuse such a mark, so this needs no rename.
+    /// Writes a mark. A crash can cut the line short. Readers refuse such a mark, so this needs no rename.
     private func write(_ mark: ReadingMark, to name: String) {
         let file = open(path(name), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard file >= 0 else { return }

@@ -92,7 +92,7 @@ extension DeviceAgent {
     func recordRadio(of station: Station) {
         Task { _ = try? await station.radio.abilities() }
         radioHelper.ask(.remember(station.interface)) { [log] problem in
-            if let problem { log.debug("cannot note the device of the interface: \(problem)") }
+            if let problem { log.debug("cannot record the device of the interface: \(problem)") }
         }
     }
 

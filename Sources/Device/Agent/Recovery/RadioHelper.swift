@@ -5,9 +5,9 @@ import Linux
 final class RadioHelper {
     /// Path of the helper's socket in the package's unit.
     static nonisolated let packagedSocket = "/run/altnet-radio.sock"
-    /// A driver may load its firmware in this time.
+    /// Time limit of an answer, in which a driver may load its firmware.
     private static nonisolated let answerLimit = Duration.seconds(40)
-    /// In bytes.
+    /// Maximum length of an answer in bytes.
     private static nonisolated let longestAnswer = 512
 
     enum Question {

@@ -12,7 +12,7 @@ struct RecoveryFile: BootRecord {
 
     static let name = "recovery"
     private static let version = "altnet-recovery 1"
-    /// In bytes, far above eight lines.
+    /// Maximum length of the file in bytes, far above eight lines.
     private static let longest = 1024
 
     private var file: SmallFile { SmallFile(directory: directory, name: Self.name, longest: Self.longest) }

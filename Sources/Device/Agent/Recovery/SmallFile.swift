@@ -6,7 +6,7 @@ import Linux
 struct SmallFile: Sendable {
     let directory: String
     let name: String
-    /// In bytes.
+    /// Maximum length of the file in bytes.
     let longest: Int
 
     func read() -> [UInt8]? {

@@ -10,16 +10,16 @@ import Synchronization
 
 /// Runs the agent as a service, from start to the final signal, and notifies the service manager.
 public enum AgentService {
-    /// Catches the service's signals from now on, so that none ends the process. Call it first.
+    /// Catches the service's signals from now on, so that none ends the process. Call this first.
     public static func catchSignals() throws(SystemError) -> ProcessSignals {
         try ProcessSignals([SIGTERM, SIGINT, SIGHUP])
     }
 
-    /// Disables huge pages, with which each thread's stack would use 2 MB. Call it before threads exist.
+    /// Disables huge pages, with which each thread's stack would use 2 MB. Call this before threads exist.
     public static func saveMemory() { _ = memory_without_huge_pages() }
 
-    /// Makes the heap overwrite freed memory: NIO, BoringSSL and Foundation do not wipe passwords and keys. Call it on
-    /// the first thread before any secret is in memory.
+    /// Makes the heap overwrite freed memory: NIO, BoringSSL and Foundation do not wipe passwords and keys. Call this
+    /// on the first thread before any secret is in memory.
     ///
     /// Restarts the process unless `$GLIBC_TUNABLES` has `glibc.malloc.tcache_count=0`, as in `altnet.service`: glibc
     /// otherwise keeps small blocks for each thread. On another thread the process would look ended for a moment.
@@ -90,7 +90,7 @@ public enum AgentService {
         case signal(Int32)
     }
 
-    /// The process's memory contains passwords.
+    /// Forbids core dumps, as the process's memory contains passwords.
     private static func forbidCoreDumps() {
         var none = rlimit(rlim_cur: 0, rlim_max: 0)
         setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)

@@ -15,7 +15,7 @@ public final class LogSink: Sendable {
     private let threshold: Mutex<Logger.Level>
 
     static let capacity = 512
-    /// In bytes, below the journal's limit. Longer lines are cut.
+    /// Maximum length of a line in bytes, below the journal's limit. Longer lines are cut.
     static let longestLine = 8192
 
     /// - Parameter descriptor: descriptor that stays open for writing while the sink is in use.

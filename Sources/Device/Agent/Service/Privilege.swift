@@ -4,12 +4,12 @@ import Glibc
 enum Privilege {
     private static let networkAdministration: UInt64 = 1 << 12
 
-    /// True also if it cannot be determined.
+    /// True if the process may configure networks, or if that cannot be determined.
     static var mayConfigureNetworks: Bool {
         capabilities(in: content(of: "/proc/self/status")).map { $0 & networkAdministration != 0 } ?? true
     }
 
-    /// Effective capabilities in `/proc/self/status`.
+    /// Returns the effective capabilities in `/proc/self/status`.
     static func capabilities(in status: String) -> UInt64? {
         status.split(separator: "\n").first { $0.hasPrefix("CapEff:") }
             .flatMap { line in line.split(whereSeparator: { $0 == ":" || $0 == "\t" }).last }

@@ -56,5 +56,6 @@ extension Watchdog.Check {
     }
 }
 
-/// A closure would not hop to the loop. The check of the loop keeps the optimiser from removing the hop.
+/// Function instead of a closure, which would not hop to the loop. The check of the loop keeps the optimiser from
+/// removing the hop.
 @AgentLoop private func visitAgentLoop() { AgentLoop.shared.preconditionIsolated() }

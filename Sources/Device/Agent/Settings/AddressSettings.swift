@@ -9,7 +9,7 @@ public enum AddressClient: String, CaseIterable, Sendable {
 
 /// Program that gets the network's name servers.
 public enum ResolverChoice: String, CaseIterable, Sendable {
-    /// The first available of the next three.
+    /// The first available of the next three choices.
     case auto
     case resolved
     case resolvconf
@@ -20,7 +20,7 @@ public enum ResolverChoice: String, CaseIterable, Sendable {
 public enum DHCPIdentity: Sendable, Hashable {
     case hardware
     case text(ClientIdentifier)
-    /// Identifiers of device and interface (RFC 4361, 6.1).
+    /// Identifier made of device and interface (RFC 4361, 6.1).
     case device
 
     /// - Parameter setting: `hardware`, `duid`, or `text:` with 1 to 254 bytes.

@@ -6,9 +6,9 @@ import KeyFile
 extension AgentSettings {
     /// Problems of valid settings on this machine.
     public struct Fit: Sendable {
-        /// Prevent the start of the agent.
+        /// Problems that prevent the start of the agent.
         public var problems: [String] = []
-        /// Make the agent wait, or do without something.
+        /// Problems that make the agent wait, or do without something.
         public var remarks: [String] = []
     }
 

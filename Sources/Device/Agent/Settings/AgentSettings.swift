@@ -18,7 +18,7 @@ public struct AgentSettings: Sendable {
     public var idlePace: Duration?
     /// Folder of wpa_supplicant's control sockets, which have the interfaces' names.
     public var supplicantDirectory: String
-    /// Two capital letters, or 00; nil to leave it to others.
+    /// Country code of two capital letters, or 00; nil to leave it to others.
     public var country: String?
     public var powerSave: PowerSaveChoice
     /// Strongest allowed step to recover the radio.
@@ -150,7 +150,7 @@ public struct AgentSettings: Sendable {
 }
 
 extension [InvalidSetting] {
-    /// In the order of the file, followed by settings from elsewhere.
+    /// The problems in the order of the file, followed by those of settings from elsewhere.
     fileprivate var inOrderOfLines: [InvalidSetting] {
         let line = { (problem: InvalidSetting) in
             if case .file(_, let line)? = problem.origin { line } else { Int.max }

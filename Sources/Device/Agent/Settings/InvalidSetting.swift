@@ -4,7 +4,7 @@ public struct InvalidSetting: Error, Equatable, CustomStringConvertible {
     public let name: String
     public let problem: String
     public let allowed: String
-    /// Nil if the setting is not set but contradicts another one.
+    /// Origin of the setting; nil if it is not set but contradicts another one.
     public let origin: SettingOrigin?
 
     init(_ name: String, _ problem: String, allowed: String, origin: SettingOrigin? = nil) {
@@ -19,7 +19,7 @@ public struct InvalidSetting: Error, Equatable, CustomStringConvertible {
 
 public enum SettingOrigin: Sendable, Equatable, CustomStringConvertible {
     case environment
-    /// The line counts from 1.
+    /// A line of a file. The line counts from 1.
     case file(path: String, line: Int)
 
     public var description: String {
@@ -42,7 +42,7 @@ public struct InvalidSettings: Error, Equatable, CustomStringConvertible {
 
     public var description: String { lines.joined(separator: "\n") }
 
-    /// One line: the first problem and the number of further ones.
+    /// The problems in one line: the first one and the number of further ones.
     public var summary: String {
         let more = problems.count > 1 ? " (and \(problems.count - 1) more: see 'altnet agent --check-config')" : ""
         return problems.prefix(1).map(\.description).joined() + more

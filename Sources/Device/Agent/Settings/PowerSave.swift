@@ -3,9 +3,9 @@ import AgentModel
 public enum PowerSave: String, Sendable, CaseIterable {
     case off
     case on
-    /// Off during traffic, otherwise on.
+    /// Power save is off during traffic, otherwise on.
     case traffic
-    /// The driver decides.
+    /// The driver decides on power save.
     case driver
 
     /// Value for a new interface; nil to leave it unchanged.

@@ -14,7 +14,7 @@ struct SettingsFile {
     private(set) var problems: [InvalidSetting] = []
     private let path: String
 
-    /// In bytes, four times the delivered file.
+    /// Maximum size in bytes, four times the delivered file.
     static let maximumLength = 64 * 1024
     private static let lineForm = "NAME=VALUE, a comment that begins with # or ;, or nothing"
 

@@ -29,12 +29,12 @@ struct SettingsReader {
     // MARK: By form
 
     mutating func number(_ setting: Setting) -> Int {
-        guard case .number(let range, _) = setting.form else { preconditionFailure("\(setting.name) is no number") }
+        guard case .number(let range, _) = setting.form else { preconditionFailure("\(setting.name) is not a number") }
         let standard = Int(setting.example) ?? range.lowerBound
         return value(of: setting) { text in Int(text).flatMap { range.contains($0) ? $0 : nil } } ?? standard
     }
 
-    /// In whole seconds.
+    /// Reads a setting in whole seconds.
     mutating func seconds(_ setting: Setting) -> Duration { .seconds(number(setting)) }
 
     mutating func path(_ setting: Setting, default standard: String? = nil) -> String {

@@ -7,7 +7,7 @@ import Netlink
 
 // Performs the core's orders for the setup access point.
 extension DeviceAgent {
-    /// Sets the page to open with the setup access point. Call it before the agent begins.
+    /// Sets the page to open with the setup access point. Call this before the agent begins.
     package func open(_ page: any SetupAccessPointServices) { setupAccessPointPage = page }
 
     package func browserAsked() { handle(.browserAsked) }
@@ -61,7 +61,7 @@ extension DeviceAgent {
     func rememberSetupAccessPoint(_ opening: SetupAccessPoint.Opening?) {
         Task {
             do { try await setupAccessPointStore.write(opening) } catch {
-                log.warning("cannot store why the setup access point is open: \(error)")
+                log.warning("cannot store the reason for the open setup access point: \(error)")
             }
         }
     }
@@ -87,7 +87,7 @@ extension DeviceAgent {
 }
 
 extension [BSS] {
-    /// The kernel's limit (cfg80211, `bss_entries_limit`).
+    /// Maximum number of access points, which is the kernel's limit (cfg80211, `bss_entries_limit`).
     static let mostRemembered = 1000
 
     /// Appends earlier results for other access points, latest first.

@@ -9,7 +9,7 @@ struct SetupAccessPointFile: BootRecord {
 
     static let name = "rescue"
     private static let version = "altnet-rescue 1"
-    /// In bytes, far above three lines.
+    /// Maximum length in bytes, far above three lines.
     private static let longest = 512
 
     private var file: SmallFile { SmallFile(directory: directory, name: Self.name, longest: Self.longest) }

@@ -5,16 +5,16 @@ public struct SetupAccessPointSettings: Sendable, Equatable {
     /// Interface, created on the station's radio or present on another radio.
     public var interface: String
     var radio: SetupAccessPointRadioChoice
-    /// Nil for a name derived from the device ID.
+    /// SSID; nil for a name derived from the device ID.
     public var name: SSID?
     package var times: SetupAccessPoint.Settings
 }
 
 /// Place on the station's radio.
 enum SetupAccessPointRadioChoice: String, CaseIterable {
-    /// Beside the station if the radio supports it.
+    /// Opens the access point beside the station if the radio supports that.
     case auto
-    /// Instead of the station, for drivers that promise more than they can do.
+    /// Opens the access point instead of the station, for drivers that promise more than they can do.
     case instead
 }
 

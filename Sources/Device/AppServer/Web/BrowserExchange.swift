@@ -154,7 +154,7 @@ final class BrowserExchange: ChannelInboundHandler, RemovableChannelHandler {
         }
     }
 
-    /// Closes after the client, or after a timeout: closing at once could reset the connection before the answer is
+    /// Closes after the client or a time-out, because closing at once could reset the connection before the answer is
     /// read.
     private func letGo(_ context: ChannelHandlerContext) {
         timer?.cancel()

@@ -3,17 +3,17 @@ import NIOCore
 
 package struct BrowserRequest: Sendable, Equatable {
     package enum Method: Sendable, Equatable {
-        /// GET or HEAD.
+        /// The method is GET or HEAD.
         case get
         case post
         case other
     }
 
     package var method: Method
-    /// Raw path up to a question mark.
+    /// Path as received, up to a question mark.
     package var path: String
     package var query: String
-    /// In lower case.
+    /// Host of the request, in lower case.
     package var host: String?
     package var origin: String?
     package var accept: String?
@@ -45,9 +45,9 @@ package struct BrowserResponse: Sendable {
     package var status: Int
     package var headers: [(name: String, value: String)]
     package var body: [UInt8]
-    /// Determines the delay of the address's next handshakes.
+    /// Result of the key check, which determines the delay of the address's next handshakes.
     package var keyResult = KeyResult.none
-    /// Called at least once: when the client has received everything or is gone, at most 1.5 s after sending.
+    /// Function to call at least once: when the client has received everything or is gone, at most 1.5 s after sending.
     package var delivered: (@Sendable () async -> Void)?
 
     package init(_ status: Int, _ headers: [(name: String, value: String)] = [], body: [UInt8] = []) {
@@ -58,7 +58,7 @@ package struct BrowserResponse: Sendable {
 package struct Browser: Sendable, Hashable {
     package let address: IPAddress
     package let isSecure: Bool
-    /// Site that its limits apply to.
+    /// Site to which the limits apply.
     package let site: IPAddress.Site
 
     package init(address: IPAddress, isSecure: Bool) {
@@ -88,8 +88,8 @@ package struct BrowserLimits: Sendable {
     package var answerTime = Duration.seconds(25)
     /// Longest time in which a client may still send after its answer.
     package var lingering = Duration.seconds(2)
-    /// Most connections on the setup access point. A newcomer displaces one of the busiest address, otherwise the
-    /// oldest.
+    /// Maximum number of connections on the setup access point. A newcomer displaces one of the busiest address,
+    /// otherwise the oldest.
     package var connections = 128
     package var connectionsPerAddress = 8
 

@@ -147,7 +147,7 @@ final class AnswerGate: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
 
-    /// In bytes for each connection.
+    /// Maximum number of unrequested bytes for each connection.
     static let largestUnasked = 65_536
 
     private let isLineByLine: Bool

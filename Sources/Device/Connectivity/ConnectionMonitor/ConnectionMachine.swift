@@ -9,7 +9,7 @@ struct ConnectionMachine {
         case noNetwork
         /// A caller needs a result within this time.
         case hurry(limit: Duration)
-        /// The wake-up time may be reached.
+        /// The time set by `wake` may have come.
         case timer
         /// TCP is connected; the program has not answered yet.
         case connected(attempt: Int)
@@ -32,7 +32,7 @@ struct ConnectionMachine {
         case open(attempt: Int, limit: Duration)
         /// Cancel the attempt or its connection.
         case drop(attempt: Int)
-        /// Replaces any earlier wake-up.
+        /// Set the wake-up time, which replaces any earlier one.
         case wake(at: Instant)
         case report(ConnectionStatus)
         case doubt(ReachProblem)

@@ -22,7 +22,7 @@ public final class ConnectionMonitor: Sendable {
 
     private struct State {
         var status: ConnectionStatus
-        /// Nil before the start and after the end.
+        /// The connection; nil before the start and after the end.
         var line: TargetConnection?
         /// Number of the current connection. Events of earlier ones are ignored.
         var number = 0
@@ -36,7 +36,7 @@ public final class ConnectionMonitor: Sendable {
         }
     }
 
-    /// Changes buffered for a slow reader, which misses the oldest beyond that.
+    /// Number of changes buffered for a slow reader, which misses the oldest beyond that.
     private static let backlog = 64
 
     /// - Parameters:
@@ -86,7 +86,7 @@ public final class ConnectionMonitor: Sendable {
         }
     }
 
-    /// Readable from any thread.
+    /// State of the connection, readable from any thread.
     public var status: ConnectionStatus { state.withLock { $0.status } }
 
     public var isOnline: Bool { status.isOnline }
@@ -106,7 +106,7 @@ public final class ConnectionMonitor: Sendable {
         return stream
     }
 
-    /// Does nothing while running.
+    /// Starts the monitor. Does nothing while it runs.
     public func start() {
         state.withLock { board in
             guard board.line == nil else { return }

@@ -180,14 +180,14 @@ extension Channel {
 }
 
 extension EventLoop {
-    /// Runs at once on the loop's own thread, to keep the order.
+    /// Runs the closure at once on the loop's own thread, to keep the order.
     fileprivate func run(_ body: @escaping @Sendable () -> Void) {
         if inEventLoop { body() } else { execute(body) }
     }
 }
 
 extension EventLoopFuture<ReachProblem?> {
-    /// Limits the caller's wait.
+    /// Completes with a time-out after the limit.
     fileprivate func bounded(by limit: Duration) -> EventLoopFuture<ReachProblem?> {
         let promise = eventLoop.makePromise(of: ReachProblem?.self)
         let timer = eventLoop.scheduleTask(in: TimeAmount(limit)) { promise.succeed(.timedOut) }

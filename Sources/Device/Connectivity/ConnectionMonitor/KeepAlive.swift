@@ -61,7 +61,7 @@ public struct KeepAlive: Sendable, Hashable {
     }
 
     extension Duration {
-        /// Clamped to the range of tcp(7).
+        /// Whole seconds, clamped to the range of tcp(7).
         fileprivate var wholeSeconds: Int { Int(min(max(components.seconds, 1), 32_767)) }
     }
 #endif

@@ -34,7 +34,7 @@ final class HTTPPing: ChannelDuplexHandler {
     typealias OutboundIn = ServerQuestion
     typealias OutboundOut = HTTPClientRequestPart
 
-    /// In bytes, interim answers (RFC 9110, 15.2) included.
+    /// Maximum bytes of an answer, interim answers (RFC 9110, 15.2) included.
     static let longestAnswer = 8192
 
     private let head: HTTPRequestHead
@@ -68,7 +68,7 @@ final class HTTPPing: ChannelDuplexHandler {
         context.fireChannelRead(wrapInboundOut(ServerAnswer()))
     }
 
-    /// A redirection, or 511 (RFC 6585, 6).
+    /// Whether the status is a captive portal's: a redirection, or 511 (RFC 6585, 6).
     private static func isPortals(_ status: HTTPResponseStatus) -> Bool {
         (300...399).contains(status.code) || status.code == 511
     }
@@ -103,16 +103,16 @@ final class MQTTPing: ChannelDuplexHandler {
     }
 }
 
-/// A CONNECT without name and credentials, then pings (MQTT 3.1.1). A refusal counts as an answer.
+/// Packets of an MQTT 3.1.1 test: a CONNECT without name and credentials, then pings. A refusal counts as an answer.
 struct MQTTPackets {
-    /// In bytes. The expected packets have 2 to 5 bytes, in MQTT 5 some more.
+    /// Maximum bytes of a packet. The expected packets have 2 to 5 bytes, in MQTT 5 some more.
     static let longestPacket = 1024
 
-    /// CONNECT (3.1).
+    /// The packet CONNECT (3.1).
     let hello: [UInt8]
-    /// PINGREQ (3.12).
+    /// The packet PINGREQ (3.12).
     let ping: [UInt8] = [0xc0, 0]
-    /// CONNACK (3.2), then PINGRESP (3.13).
+    /// Type of the awaited packet: CONNACK (3.2), then PINGRESP (3.13).
     private var awaited: UInt8 = 0x20
     private var packet: [UInt8] = []
 

@@ -4,19 +4,19 @@ import AgentModel
 public struct Target: Sendable, Hashable {
     /// The protocol, which determines how much an answer proves.
     public enum Service: String, Sendable, CaseIterable {
-        /// TCP only: the kernel answers even if the program hangs.
+        /// Connects by TCP only: the kernel answers even if the program hangs.
         case tcp
-        /// HEAD of `/`. Any answer counts, but without TLS not a captive portal's (3xx, 511).
+        /// Requests HEAD of `/`. Any answer counts, but without TLS not a captive portal's (3xx, 511).
         case http
-        /// MQTT 3.1.1 CONNECT and pings. A refusal counts as an answer.
+        /// Sends MQTT 3.1.1 CONNECT and pings. A refusal counts as an answer.
         case mqtt
     }
 
-    /// 1 to 32 letters, digits, `-` and `_`.
+    /// Name of 1 to 32 letters, digits, `-` and `_`.
     public let name: String
     /// Host name or address.
     public let host: String
-    /// 1 to 65535.
+    /// Port number, 1 to 65535.
     public let port: Int
     public let service: Service
     /// Whether the connection is encrypted and the server authenticated.
@@ -27,10 +27,10 @@ public struct Target: Sendable, Hashable {
 }
 
 extension Target: CustomStringConvertible {
-    /// Form of the settings: `broker=mqtts://mqtt.example.com:8883`.
+    /// The target in the form of the settings: `broker=mqtts://mqtt.example.com:8883`.
     public var description: String { "\(name)=\(url)" }
 
-    /// `mqtts://mqtt.example.com:8883`
+    /// URL such as `mqtts://mqtt.example.com:8883`.
     public var url: String {
         let scheme = Scheme(service: service, isTLS: isTLS)
         return "\(scheme.rawValue)://\(host.contains(":") ? "[\(host)]" : host):\(port)"
@@ -159,7 +159,7 @@ extension Target {
 
 /// An invalid setting of a server.
 public enum TargetError: Error, Equatable, Sendable {
-    /// Not `NAME=[SCHEME://]HOST:PORT`.
+    /// The text is not `NAME=[SCHEME://]HOST:PORT`.
     case malformed(String)
     case badName(String)
     case duplicateName(String)

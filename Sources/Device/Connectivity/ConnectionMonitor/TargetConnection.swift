@@ -43,7 +43,7 @@ public final class TargetConnection: Sendable {
 
     deinit { cancel() }
 
-    /// Readable from any thread.
+    /// State of the connection, readable from any thread.
     public var status: ConnectionStatus { shared.value }
 
     /// Time of the last data or acknowledgement; nil if there was none in this network.
@@ -87,7 +87,7 @@ public final class TargetConnection: Sendable {
     }
 }
 
-/// Written on the event loop, readable from any thread.
+/// Status that the event loop writes and any thread reads.
 private final class SharedStatus: Sendable {
     private let status: Mutex<ConnectionStatus>
 
@@ -101,13 +101,13 @@ private final class SharedStatus: Sendable {
 
 /// Time limits of connection attempts.
 public struct Reconnection: Sendable, Hashable {
-    /// Longest waits; each is reduced at random down to zero.
+    /// Longest waits between attempts; each is reduced at random down to zero.
     public var waits = BackOff(first: .seconds(1), last: .seconds(60))
     /// Longest wait for a server that soon closes every connection. The state stays `ready`.
     public var lastWhileReady = Duration.seconds(30)
     /// Duration of a connection that resets the waits.
     public var settled = Duration.seconds(10)
-    /// Longest attempt: name, connection, TLS and first answer.
+    /// Longest duration of an attempt: name, connection, TLS and first answer.
     public var limit = Duration.seconds(10)
 
     public init() {}
@@ -117,7 +117,7 @@ public struct Reconnection: Sendable, Hashable {
 public final class TargetTrust: Sendable {
     let context: NIOSSLContext
 
-    /// Takes some ten milliseconds: create it once for all targets.
+    /// Loads the authorities, which takes some ten milliseconds: create one object for all targets.
     /// - Parameter authorities: PEM file; nil for the system's certificates.
     public init(authorities: String? = nil) throws(TrustError) {
         var configuration = TLSConfiguration.makeClientConfiguration()

@@ -10,20 +10,20 @@ import NIOCore
 /// Reason why a connection was not made.
 public enum ConnectFailure: Error, Sendable, Equatable {
     case name(NameFailure)
-    /// No program listens there (RST).
+    /// The other side refuses: no program listens there (RST).
     case refused
     /// The other side reset the connection.
     case reset
-    /// ICMP unreachable, or no answer from the neighbour.
+    /// The host is unreachable by ICMP, or its neighbour does not answer.
     case unreachable
     case timedOut
-    /// No route in the routing table.
+    /// The routing table has no route.
     case noRoute
-    /// One of this machine's own addresses, not allowed through an interface.
+    /// The address is one of this machine's own, not allowed through an interface.
     case ownAddress
-    /// No source address, or the interface is gone.
+    /// There is no source address, or the interface is gone.
     case noAddress
-    /// Denied by the kernel: a firewall, or binding to the interface.
+    /// The kernel denies it, because of a firewall or the binding to the interface.
     case notPermitted
     /// Error from the caller's setup closure.
     case setUp(String)
@@ -46,7 +46,7 @@ extension ConnectFailure {
         }
     }
 
-    /// Specificity about the path, 0 to 8: a host that refuses was reached.
+    /// Specificity of the failure about the path, 0 to 8: a host that refuses was reached.
     var weight: Int {
         switch self {
         case .setUp, .cancelled: 8
@@ -82,7 +82,7 @@ extension ConnectFailure: CustomStringConvertible {
 }
 
 extension ConnectFailure {
-    /// The errors of connect(2), ip(7) and tcp(7).
+    /// Converts the errors of connect(2), ip(7) and tcp(7).
     init(_ error: any Error) {
         switch error {
         case let failure as ConnectFailure: self = failure
@@ -110,12 +110,12 @@ extension ConnectFailure {
 
 /// Reason why a name has no address.
 public enum NameFailure: Error, Sendable, Equatable {
-    /// Neither an address nor a host name; no query was sent.
+    /// The name is neither an address nor a host name; no query was sent.
     case invalid
     /// The network has announced no name server.
     case noServers
     case silent
-    /// NXDOMAIN.
+    /// The name does not exist (NXDOMAIN).
     case unknownName
     /// The name exists without an address.
     case noAddress

@@ -46,7 +46,7 @@ package final class InterfaceBinding: ChannelOutboundHandler {
         }
     }
 
-    /// netdevice(7): 16 bytes, zero-terminated.
+    /// Option with the interface's name: 16 bytes, zero-terminated (netdevice(7)).
     private static func option(_ interface: String) -> SIMD16<UInt8>? {
         let name = Array(interface.utf8)
         guard (1...15).contains(name.count) else { return nil }
@@ -80,7 +80,7 @@ final class OwnAddressRefusal: ChannelOutboundHandler {
         context.connect(to: address, promise: promise)
     }
 
-    /// Includes the addresses of all interfaces: the kernel delivers them locally.
+    /// Whether the address is one of this machine's, at any interface: the kernel delivers those locally.
     private static func isOwn(_ address: SocketAddress) -> Bool {
         guard let address = IPAddress(address) else { return true }
         guard !address.isLoopback, !address.isUnspecified else { return true }

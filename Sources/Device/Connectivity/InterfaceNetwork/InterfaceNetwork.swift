@@ -12,7 +12,7 @@ public struct InterfaceNetwork: Sendable {
     private let reader: AnnouncementReader
     private let names: NameResolver
 
-    /// Nil for the default route.
+    /// Name of the interface; nil for the default route.
     public var interface: String? { way.interface }
 
     /// - Parameters:
@@ -30,12 +30,12 @@ public struct InterfaceNetwork: Sendable {
     /// Name servers and portal API of the network; empty until known.
     public var announcements: NetworkAnnouncements { reader.announcements }
 
-    /// Waits for non-empty notes, at most `limit`.
+    /// Waits for announcements that are not empty, at most `limit`.
     public func announcements(within limit: Duration) async -> NetworkAnnouncements {
         await reader.announcements(until: way.loop.now + TimeAmount(limit)) { $0 != NetworkAnnouncements() }
     }
 
-    /// Publishes notes to a reader whose source is the caller.
+    /// Publishes the announcements of a network whose source is `supplied`.
     public func setAnnouncements(_ announcements: NetworkAnnouncements) { reader.set(announcements) }
 
     /// Clears the DNS cache after a change of the network.
@@ -147,7 +147,7 @@ extension InterfaceNetwork {
         try? channel.syncOptions?.setOption(.autoRead, value: true)
     }
 
-    /// NIO may try several addresses at once, and only the winner reads.
+    /// Connects to an address. NIO may try several at once, and only the winner reads.
     private func connect(
         _ host: String, _ port: Int, _ limit: Duration, _ attempts: ConnectAttempts
     ) -> EventLoopFuture<any Channel> {

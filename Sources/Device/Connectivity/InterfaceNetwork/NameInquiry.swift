@@ -6,7 +6,7 @@ import DNS
 /// Servers are asked in turn, one second apart, for three rounds. The first answer counts. A failed server is skipped.
 struct NameInquiry {
     let question: DNSQuestion
-    /// Random, so that off-path attackers cannot forge answers.
+    /// ID of the query, random so that off-path attackers cannot forge answers.
     let id: UInt16
     private var servers: [Server]
     /// Number of turns taken, over all rounds.
@@ -92,9 +92,9 @@ struct NameInquiry {
 }
 
 struct NameAnswer: Equatable, Sendable {
-    /// Empty if the name has no address of this type.
+    /// Addresses of the name; empty if it has none of this type.
     let addresses: [IPAddress]
-    /// In seconds, the least of all records used.
+    /// Time to live in seconds, the least of all records used.
     let timeToLive: UInt32
 
     static let maximumAddresses = 16

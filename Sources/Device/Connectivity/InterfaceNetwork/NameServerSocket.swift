@@ -65,7 +65,7 @@ struct BoundLoop: Sendable {
 }
 
 extension NameFailure {
-    /// A host that refuses is not a name server.
+    /// Converts an error. A host that refuses is not a name server.
     fileprivate init(sending error: any Error) {
         switch ConnectFailure(error) {
         case .refused, .reset, .timedOut: self = .silent
@@ -158,6 +158,6 @@ private final class MessageReceiver: ChannelInboundHandler {
         context.close(promise: nil)
     }
 
-    /// Reports TCP only: a UDP failure reaches the sender.
+    /// Reports the end of TCP only, as a UDP failure reaches the sender.
     func channelInactive(context: ChannelHandlerContext) { if isStream { report(.failure(.silent)) } }
 }

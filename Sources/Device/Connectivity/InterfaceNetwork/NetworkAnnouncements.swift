@@ -10,7 +10,7 @@ import Synchronization
 
 /// A network's announcements about name servers and its captive portal.
 public struct NetworkAnnouncements: Sendable, Equatable {
-    /// In order of preference.
+    /// Name servers in order of preference.
     public var nameServers: [NameServer]
     /// URL of the captive portal API (RFC 8910): up to 2048 bytes of printable ASCII, otherwise unchecked.
     public var captivePortalAPI: String?
@@ -33,7 +33,7 @@ public struct NameServer: Hashable, Sendable {
 }
 
 extension NetworkAnnouncements {
-    /// More servers are ignored.
+    /// Maximum number of servers. Further ones are ignored.
     public static let maximumServers = 6
 
     /// Reads resolv.conf(5) and skips unknown lines.
@@ -51,7 +51,7 @@ extension NetworkAnnouncements {
     }
 }
 
-/// Source of an interface's notes.
+/// Source of an interface's announcements.
 public enum AnnouncementSource: Sendable {
     /// Set by ``InterfaceNetwork/setAnnouncements(_:)``, from the agent's DHCP client.
     case supplied
@@ -61,7 +61,7 @@ public enum AnnouncementSource: Sendable {
     public static let system = AnnouncementSource.machine("/etc/resolv.conf")
 }
 
-/// Reads an interface's notes, and waits for them in a new network.
+/// Reads an interface's announcements, and waits for them in a new network.
 final class AnnouncementReader: Sendable {
     private let interface: String?
     private let source: AnnouncementSource
@@ -93,7 +93,7 @@ final class AnnouncementReader: Sendable {
         } ?? NetworkAnnouncements()
     }
 
-    /// Replaces the notes and wakes waiting readers.
+    /// Replaces the announcements and wakes waiting readers.
     func set(_ announcements: NetworkAnnouncements) {
         let waiting = state.withLock { board in
             board.announcements = announcements
@@ -103,7 +103,7 @@ final class AnnouncementReader: Sendable {
         for promise in waiting { promise.succeed() }
     }
 
-    /// - Returns: the notes when `suffices` is true, or at the deadline.
+    /// - Returns: the announcements when `suffices` is true, or at the deadline.
     func announcements(until end: NIODeadline, that suffices: @Sendable (NetworkAnnouncements) -> Bool) async
         -> NetworkAnnouncements
     {

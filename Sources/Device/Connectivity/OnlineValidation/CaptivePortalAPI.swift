@@ -2,7 +2,7 @@ import AgentModel
 
 /// Queries a network's captive portal API (RFC 8908), whose URL DHCP announces (RFC 8910, option 114).
 public struct CaptivePortalAPI: Sendable {
-    /// In bytes.
+    /// Maximum size of a body in bytes.
     public static let bodyLimit = 16 * 1024
     static let contentType = "application/captive+json"
 
@@ -51,7 +51,7 @@ public struct CaptivePortalAPI: Sendable {
 /// Result of a query to a captive portal's API, with its cost.
 public struct CaptiveCheck: Sendable {
     public let result: Result<CaptiveState, CaptivePortalFailure>
-    /// In bytes, both directions, with an allowance for TCP and IP.
+    /// Bytes in both directions, with an allowance for TCP and IP.
     public let cost: Int
 
     public init(result: Result<CaptiveState, CaptivePortalFailure>, cost: Int) {
@@ -113,9 +113,9 @@ extension CaptiveState {
 
     private static func address(_ text: String?) -> WebAddress? { text.flatMap { try? WebAddress($0) } }
 
-    /// Known members are flat, but those of later versions may nest.
+    /// Maximum nesting of the answer. Known members are flat, but those of later versions may nest.
     private static let nesting = 16
-    /// Integers that every JSON reader represents exactly (RFC 8259, 6).
+    /// Range of integers that every JSON reader represents exactly (RFC 8259, 6).
     private static let amounts = 0...(1 << 53) - 1
 
     private struct Fields: Decodable {

@@ -2,7 +2,7 @@ import AgentModel
 
 /// Checks if a network has internet access, by querying the configured server.
 public struct OnlineValidator: Sendable {
-    /// In bytes. Longer bodies are unexpected.
+    /// Maximum size of a body in bytes. Longer bodies are unexpected.
     static let bodyLimit = 4096
     /// Measured TCP and IPv4 headers of ten packets, in bytes.
     static let connectionCost = 540
@@ -25,7 +25,7 @@ public struct OnlineValidator: Sendable {
         return ValidationCheck(finding: finding, cost: exchange.bytes + Self.connectionCost)
     }
 
-    /// Reads no more than needed to detect a foreign page.
+    /// Limit of the body, no more than needed to detect a foreign page.
     private var body: WebLimits.Body {
         switch source.expected {
         case .status: .first(1)
@@ -37,7 +37,7 @@ public struct OnlineValidator: Sendable {
 /// Result of a check of the internet access, with its cost.
 public struct ValidationCheck: Sendable, Equatable {
     public let finding: ValidationFinding
-    /// In bytes, both directions, with an allowance for TCP and IP.
+    /// Bytes in both directions, with an allowance for TCP and IP.
     public let cost: Int
 
     public init(finding: ValidationFinding, cost: Int) { (self.finding, self.cost) = (finding, cost) }
@@ -72,14 +72,14 @@ extension WebAnswer {
 public struct ValidationSource: Sendable, Equatable {
     /// The expected answer of the server.
     public enum Expectation: Sendable, Equatable {
-        /// 200 to 299.
+        /// Status from 200 to 299.
         case status(Int)
         /// A successful answer with this text, without trailing white space.
         case body(String)
     }
 
     public static let defaultStatus = 204
-    /// In bytes.
+    /// Maximum length of an expected body in bytes.
     public static let maximumBodyLength = 1024
 
     public let address: WebAddress

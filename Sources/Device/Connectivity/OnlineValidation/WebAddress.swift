@@ -10,13 +10,13 @@ public struct WebAddress: Sendable, Hashable {
         public var port: Int { self == .https ? 443 : 80 }
     }
 
-    /// In bytes; longer URLs are refused.
+    /// Maximum length in bytes. Longer URLs are refused.
     public static let maximumLength = 2048
 
     public let scheme: Scheme
     /// A name in lower case or an address, without brackets.
     public let host: String
-    /// 1 to 65535.
+    /// Port number, 1 to 65535.
     public let port: Int
     /// Path and query of the request; begins with a slash.
     public let target: String
@@ -147,7 +147,7 @@ extension WebAddress {
         }
     }
 
-    /// RFC 3986, 3.1.
+    /// True if the reference begins with a scheme (RFC 3986, 3.1).
     private static func hasScheme(_ reference: String) -> Bool {
         let name = reference.prefix { $0.isLetter || $0.isNumber || "+-.".contains($0) }
         return name.first?.isLetter == true && reference[name.endIndex...].hasPrefix(":")

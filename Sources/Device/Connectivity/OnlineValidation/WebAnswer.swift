@@ -6,11 +6,11 @@ import NIOSSL
 /// An answer to a ``WebRequest``.
 public struct WebAnswer: Sendable, Equatable {
     public let address: WebAddress
-    /// 200 to 999.
+    /// Status code, 200 to 999.
     public let status: Int
     let fields: [Field]
     public let body: [UInt8]
-    /// False if only the first bytes were requested.
+    /// True for a whole body, false if only the first bytes were requested.
     public let isWhole: Bool
 
     struct Field: Sendable, Equatable {
@@ -18,7 +18,7 @@ public struct WebAnswer: Sendable, Equatable {
         let value: String
     }
 
-    /// Ignores case, keeps the order.
+    /// Returns the values of a header field in their order. Ignores case.
     public func values(of name: String) -> [String] {
         let name = name.lowercased()
         return fields.filter { $0.name.lowercased() == name }.map(\.value)
@@ -40,18 +40,18 @@ public struct WebAnswer: Sendable, Equatable {
 /// Reason why there is no usable answer.
 public enum WebFailure: Error, Equatable {
     case notReached(ReachProblem)
-    /// No complete answer in time.
+    /// No complete answer arrived in time.
     case timedOut
-    /// Wrong certificate, or no TLS.
+    /// The server has a wrong certificate, or no TLS.
     case tlsFailed
     case noAuthorities
     /// The connection closed before the end of the answer.
     case closedEarly
-    /// Not an HTTP/1 answer.
+    /// The answer is not HTTP/1.
     case notHTTP
-    /// More than the limits allow.
+    /// The answer exceeds a limit.
     case tooLarge(Part)
-    /// An unrequested encoding of the body, such as compression.
+    /// The body has an unrequested encoding, such as compression.
     case encoded
     case cancelled
 

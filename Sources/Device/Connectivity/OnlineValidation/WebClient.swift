@@ -8,9 +8,9 @@ import Synchronization
 public struct WebClient: Sendable {
     /// Certificate authorities for `https`.
     public enum Authorities: Sendable {
-        /// `/etc/ssl/certs`, for example.
+        /// Authorities of the system, for example in `/etc/ssl/certs`.
         case system
-        /// A PEM file.
+        /// Authorities in a PEM file.
         case file(String)
     }
 
@@ -67,14 +67,14 @@ extension WebExchange {
     fileprivate static let cancelled = WebExchange(result: .failure(.cancelled), bytes: 0)
 }
 
-/// Loaded on first use and kept: the system's authorities need a good part of a second on a small board.
+/// Authorities that are loaded on first use and kept: the system's need a good part of a second on a small board.
 final class LoadedAuthorities: Sendable {
     private let authorities: WebClient.Authorities
     private let loaded = Mutex<NIOSSLContext?>(nil)
 
     init(_ authorities: WebClient.Authorities) { self.authorities = authorities }
 
-    /// After a failure, the next request tries again.
+    /// TLS context. After a failure to make it, the next request tries again.
     var context: NIOSSLContext {
         get throws(WebFailure) {
             let result = loaded.withLock { loaded in
@@ -160,26 +160,26 @@ public struct WebLimits: Sendable {
         }
     }
 
-    /// From name resolution to the last byte.
+    /// Time limit of a request, from name resolution to the last byte.
     public var time: Duration
     public var body: Body
-    /// Names and values together.
+    /// Maximum bytes of header fields, names and values together.
     public var headerBytes = 16 * 1024
     public var headerFields = 64
-    /// Most interim answers (1xx) before the final one.
+    /// Maximum number of interim answers (1xx) before the final one.
     public var interimAnswers = 4
 
     public init(time: Duration, body: Body) { (self.time, self.body) = (time, body) }
 
-    /// Most bytes received. Chunk framing may need as much as the body.
+    /// Maximum bytes received. Chunk framing may need as much as the body.
     public var receivedBytes: Int { headerBytes + 2 * body.count }
 
-    /// Most bytes received with TLS: certificates (BoringSSL allows 100 KiB), and as much overhead as content.
+    /// Maximum bytes received with TLS: certificates (BoringSSL allows 100 KiB), and as much overhead as content.
     var receivedEncryptedBytes: Int { 128 * 1024 + 2 * receivedBytes }
 
-    /// In bytes.
+    /// Bytes read at a time.
     public static let readSize = 4096
 
-    /// Fixed, because the default grows with the input.
+    /// Buffer of fixed size, because the default grows with the input.
     static let readAllocator = FixedSizeRecvByteBufferAllocator(capacity: readSize)
 }

@@ -55,7 +55,7 @@ extension ChannelPipeline.SynchronousOperations {
     }
 }
 
-/// Counts bytes at its place in the pipeline, and reports an error over the limit.
+/// Counts bytes at a place in the pipeline, and reports an error over the limit.
 final class ByteMeter: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -89,7 +89,7 @@ final class ByteMeter: ChannelDuplexHandler {
 
 struct WebExchange: Sendable {
     let result: Result<WebAnswer, WebFailure>
-    /// Both directions, with TLS.
+    /// Bytes in both directions, including TLS.
     let bytes: Int
 }
 
@@ -142,7 +142,7 @@ final class AnswerCollector: ChannelInboundHandler {
         }
     }
 
-    /// Never decompresses, because a few bytes could expand without limit.
+    /// Refuses compressed bodies, because a few bytes could expand without limit.
     private static func checkCoding(of head: HTTPResponseHead) throws(WebFailure) {
         let isPlain = head.headers[canonicalForm: "Content-Encoding"].allSatisfy { $0.lowercased() == "identity" }
         let isUnwrapped = head.headers[canonicalForm: "Transfer-Encoding"].allSatisfy { $0.lowercased() == "chunked" }
@@ -166,7 +166,7 @@ final class AnswerCollector: ChannelInboundHandler {
         finish(context, .success(answer))
     }
 
-    /// Only the first call counts.
+    /// Ends the request. Only the first call counts.
     private func finish(_ context: ChannelHandlerContext, _ result: Result<WebAnswer, WebFailure>) {
         finished(WebExchange(result: result, bytes: meter.received + meter.sent))
         context.close(promise: nil)

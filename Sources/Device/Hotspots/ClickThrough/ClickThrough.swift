@@ -8,7 +8,7 @@ import NIOCore
 /// The provider for portals that only need accepted terms, by form or link. It asks a user for all other fields.
 public struct ClickThrough: ProviderService {
     private static let steps = 3
-    /// Checks for internet access after the last page.
+    /// Number of checks for internet access after the last page.
     private static let looks = 3
     /// Time between checks for internet access.
     private static let pause = Duration.seconds(1)
@@ -155,7 +155,7 @@ public struct ClickThrough: ProviderService {
 }
 
 extension CaptiveNetwork {
-    /// The API's page takes precedence over a redirection (RFC 8908, 4.1).
+    /// URL of the sign-in page. That of the API takes precedence over a redirection (RFC 8908, 4.1).
     fileprivate var signInPage: String? { api?.userPortal ?? portal }
 }
 

@@ -23,7 +23,7 @@ struct PortalPage: Sendable, Equatable {
         var kind: Kind
         var name: String
         var value: String
-        /// The page's label, otherwise the name.
+        /// Label of the field on the page, otherwise its name.
         var label = ""
         var isRequired = false
         var isChecked = false
@@ -44,7 +44,7 @@ struct PortalPage: Sendable, Equatable {
     private(set) var links: [Link] = []
     /// Target of a short `<meta http-equiv="refresh">`.
     private(set) var refresh: String?
-    /// In seconds. Longer refreshes reload the page instead of leading to the next one.
+    /// Longest delay of a refresh in seconds. Longer ones reload the page instead of leading to the next one.
     private static let longestDelay = 5
 
     init(html: [UInt8]) {
@@ -142,7 +142,7 @@ extension PortalPage.Field {
 
 extension PortalPage {
     enum Step: Sendable, Equatable {
-        /// Submit the form with its consents ticked. It asks for nothing else.
+        /// Submit the form with its consents ticked, as it asks for nothing else.
         case submit(Form)
         case follow(String)
         /// The user must fill in the form.
@@ -232,14 +232,14 @@ extension PortalPage.Field {
 
 /// Classifies forms, checkboxes and links by their words.
 enum ConsentWords {
-    /// Lower-case word beginnings for continuing.
+    /// Beginnings of lower-case words for continuing.
     private static let onward = [
         "accept", "accett", "acept", "agree", "akzeptier", "clickthrough", "conect", "connect", "connexion", "continu",
         "einverstanden", "nodogsplash", "opennds", "proceed", "verbinden", "weiter",
     ]
     /// Whole words for continuing, on buttons only.
     private static let onwardWhole: Set<String> = ["enter", "free", "go", "login", "ok", "okay", "online", "start"]
-    /// Word beginnings for terms.
+    /// Beginnings of words for terms and conditions.
     private static let terms = [
         "accept", "accett", "acept", "agb", "agree", "akzeptier", "condition", "consent", "einverstanden",
         "nutzungsbedingung", "policy", "privacy", "rules", "terms", "tos",

@@ -18,7 +18,7 @@ struct PortalVisit: Sendable {
     private var jar = CookieJar()
     private var address: WebAddress
     private(set) var page = PortalPage(html: [])
-    /// Fixed once the user has filled in a form: later addresses may contain the input.
+    /// Address to show, fixed once the user has filled in a form, because later addresses may contain the input.
     private(set) var shownAddress: WebAddress
     private var isFilledIn = false
 
@@ -107,11 +107,11 @@ struct CookieJar: Sendable {
         let host: String
         let name: String
         let value: String
-        /// Never sent unencrypted.
+        /// True for a value that is never sent unencrypted.
         let isSecure: Bool
     }
 
-    /// The oldest cookie is dropped first. The length is in bytes.
+    /// Maximum number of cookies, and bytes of each. The oldest is dropped first.
     private static let maximumCount = 16
     fileprivate static let maximumLength = 512
 

@@ -145,7 +145,7 @@ enum Entities {
         "amp": "&", "lt": "<", "gt": ">", "quot": "\"", "apos": "'", "nbsp": " ",
     ]
 
-    /// In characters, without the ampersand.
+    /// Maximum length of an entity in characters, without the ampersand.
     private static let maximumLength = 10
 
     static func decoded(_ bytes: ArraySlice<UInt8>) -> String {

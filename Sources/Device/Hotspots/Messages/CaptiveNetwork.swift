@@ -11,7 +11,7 @@ public struct CaptiveNetwork: Sendable, Equatable {
     /// The network's own name servers, at most ``ProviderLimits/nameServers``. /etc/resolv.conf may have another
     /// network's.
     public var nameServers: [IPAddress]
-    /// In dBm.
+    /// Signal in dBm.
     public var signal: Int?
     /// The URL that the network redirected the validation to.
     public var portal: String?
@@ -26,7 +26,7 @@ public struct CaptiveNetwork: Sendable, Equatable {
             case body(String)
         }
 
-        /// Begins with `http`.
+        /// URL that begins with `http`.
         public var url: String
         public var expected: Expected
 
@@ -37,9 +37,9 @@ public struct CaptiveNetwork: Sendable, Equatable {
     }
 
     public struct API: Codable, Sendable, Equatable {
-        /// `user-portal-url`
+        /// Value of `user-portal-url`.
         public var userPortal: String?
-        /// `venue-info-url`
+        /// Value of `venue-info-url`.
         public var venueInfo: String?
         public var canExtendSession: Bool?
         public var secondsRemaining: Int?
@@ -82,7 +82,7 @@ public struct CaptiveNetwork: Sendable, Equatable {
 public struct ScannedHotspot: Sendable, Equatable {
     public var ssid: SSID
     public var bssid: BSSID
-    /// In dBm.
+    /// Signal in dBm.
     public var signal: Int
     public var security: Security
 

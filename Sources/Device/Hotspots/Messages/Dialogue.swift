@@ -6,7 +6,7 @@ public struct Dialogue: Sendable, Equatable {
     public var message: String
     /// A page that the user may open instead, with `http` or `https`.
     public var url: String?
-    /// Empty if the user only has to agree or to open the page.
+    /// Fields to fill in; empty if the user only has to agree or to open the page.
     public var fields: [PortalRequest.Field]
 
     public init(title: String, message: String, url: String? = nil, fields: [PortalRequest.Field] = []) {

@@ -16,7 +16,7 @@ public enum HostRequest: Sendable, Equatable {
 
 /// The host's answer to `list`.
 public struct ProviderList: Sendable, Equatable {
-    /// Sorted, at most ``ProviderLimits/providers``.
+    /// Names in order, at most ``ProviderLimits/providers``.
     public let names: [String]
 
     /// - Parameter names: invalid names are dropped.

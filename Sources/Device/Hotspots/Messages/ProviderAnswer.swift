@@ -3,7 +3,7 @@ import AppProtocol
 
 public enum ProviderAnswer: Sendable, Equatable {
     case hello
-    /// The access points of the request that it may serve.
+    /// The access points of the request that the provider may serve.
     case serves([BSSID])
     case evaluated(Confidence)
     /// Answers `authenticate` and `answer`.
@@ -295,7 +295,7 @@ public enum ProviderFault: Error, Sendable, Equatable {
 }
 
 extension ProviderFault: CustomStringConvertible {
-    /// Printable, whatever the provider sent.
+    /// Description of the fault, printable whatever the provider sent.
     public var description: String {
         switch self {
         case .noHost(let errno): "the providers' host is not running (error \(errno))"
@@ -309,7 +309,7 @@ extension ProviderFault: CustomStringConvertible {
 }
 
 extension String {
-    /// The printable beginning, at most ``ProviderLimits/titleLength`` bytes.
+    /// Printable beginning of the text, at most ``ProviderLimits/titleLength`` bytes.
     var shortened: String {
         var result = ""
         var length = 0

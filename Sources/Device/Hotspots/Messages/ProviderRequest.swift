@@ -2,7 +2,7 @@ import AgentModel
 import AppProtocol
 
 public struct ProviderRequest: Sendable, Equatable {
-    /// Repeated in the answer.
+    /// Request ID, repeated in the answer.
     public let id: String
     public let content: Content
 
@@ -130,7 +130,7 @@ private struct ValuesBody: Codable {
 }
 
 extension Secret {
-    /// The text, if it is UTF-8. Pass it on, do not store it.
+    /// Text of the secret; nil if it is not UTF-8. Pass it on, do not store it.
     var text: String? { withBytes { String(validating: $0, as: UTF8.self) } }
 }
 
@@ -138,24 +138,24 @@ extension Secret {
 public enum ProviderLimits {
     /// The `v` of every line.
     public static let version = 1
-    /// Most providers, the first by name.
+    /// Maximum number of providers, the first by name.
     public static let providers = ProtocolLimits.providers
     /// Length of a provider's name in bytes: its file name of letters, digits, `-`, `_` and `.`, without a leading dot.
     public static let nameLength = ProtocolLimits.providerNameLength
-    /// Most networks in one `filterScanList`.
+    /// Maximum number of networks in one `filterScanList`.
     public static let scannedNetworks = 128
     public static let nameServers = 6
-    /// In bytes.
+    /// Maximum length of a URL in bytes.
     public static let urlLength = ProtocolLimits.portalURLLength
-    /// Longest title, label and reason, and longest message, in bytes of UTF-8.
+    /// Maximum bytes of titles, labels and reasons, and of messages, in UTF-8.
     public static let titleLength = ProtocolLimits.portalTitleLength
     public static let messageLength = ProtocolLimits.portalMessageLength
-    /// Most fields for the user; length of a field's name in bytes of UTF-8.
+    /// Maximum number of fields for the user, and maximum bytes of a field's name in UTF-8.
     public static let fields = ProtocolLimits.portalFields
     public static let fieldNameLength = ProtocolLimits.portalNameLength
-    /// Longest value from the user in bytes of UTF-8.
+    /// Maximum bytes of a value from the user in UTF-8.
     public static let valueLength = ProtocolLimits.portalValueLength
-    /// Longest session data in bytes of UTF-8.
+    /// Maximum bytes of session data in UTF-8.
     public static let sessionLength = 4096
     /// Range of a provider's waiting times in seconds. Other values are clamped.
     public static let seconds = 1...86_400

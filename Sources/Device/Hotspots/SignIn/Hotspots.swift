@@ -48,7 +48,7 @@ public final class Hotspots: Sendable {
             }, eventLoop: connector.loop)
     }
 
-    /// Readable from any thread.
+    /// State of the hotspots, readable from any thread.
     public var status: HotspotStatus { snapshot.status.withLock { $0 } }
 
     /// Reports a captive network. A report that began after a claimed sign-in refutes it.
@@ -78,7 +78,7 @@ public final class Hotspots: Sendable {
         }
     }
 
-    /// Includes disabled providers.
+    /// Returns all providers, also disabled ones.
     public func providers() async throws(ProviderFault) -> [String] {
         let effect: ProviderConnection.Effect
         do {
@@ -170,9 +170,9 @@ public struct HotspotSettings: Sendable, Equatable {
     public var logoffLimit: Duration = .seconds(2)
     /// Time added to the limits that the agent waits for, to start the next step.
     public var handover: Duration = .seconds(2)
-    /// Providers asked in parallel.
+    /// Number of providers asked in parallel.
     public var parallel = 4
-    /// Time for the user's answer, and most questions in one sign-in.
+    /// Time for the user's answer, and maximum number of questions in one sign-in.
     public var personLimit: Duration = .seconds(600)
     public var dialogues = 5
     /// Time for the agent to verify a claimed sign-in.
@@ -182,9 +182,9 @@ public struct HotspotSettings: Sendable, Equatable {
     public var shortestMaintainInterval: Duration = .seconds(10)
     /// Waits after failed rounds, doubled each time. A sign-in shorter than the first wait counts as failed.
     public var waits = BackOff(first: .seconds(30), last: .seconds(3600))
-    /// Networks whose provider is remembered.
+    /// Number of networks whose provider is remembered.
     public var rememberedNetworks = 16
-    /// Lost networks whose session is kept, and for how long.
+    /// Number of lost networks whose session is kept, and the time for which it is kept.
     public var heldSessions = 4
     public var heldFor: Duration = .seconds(24 * 3600)
 
@@ -230,7 +230,7 @@ public struct RememberedProvider: Sendable, Hashable {
 
 struct RememberedProviders: Sendable {
     private let limit: Int
-    /// Most recent last.
+    /// Entries, most recent last.
     private(set) var entries: [RememberedProvider] = []
 
     init(_ entries: [RememberedProvider] = [], limit: Int) {

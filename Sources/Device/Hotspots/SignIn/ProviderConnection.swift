@@ -109,7 +109,7 @@ final class ProviderConnectionHandler: ChannelInboundHandler {
     /// Outputs to send once connected.
     private var waiting: [ProviderConnection.Effect]
     private var context: ChannelHandlerContext?
-    /// Nil after `close`.
+    /// Reports an effect; nil after `close`.
     private var report: ((ProviderConnection.Effect) -> Void)?
 
     init(
@@ -124,7 +124,7 @@ final class ProviderConnectionHandler: ChannelInboundHandler {
 
     func ask(_ content: ProviderRequest.Content) { perform(connection.ask(content)) }
 
-    /// No events are reported afterwards.
+    /// Closes the connection. No events are reported afterwards.
     func close() {
         report = nil
         waiting = []
@@ -186,7 +186,7 @@ struct HostConnector: Sendable {
     let loop: any EventLoop
     let watch: any OutsideWatch
 
-    /// Call it on the loop. `tell` is called there too, after this has returned.
+    /// Opens a connection. Call this on the loop. `tell` is called there too, after this has returned.
     /// - Parameter provider: its name; nil for the host.
     func open(
         _ provider: String?, _ start: (ProviderConnection, [ProviderConnection.Effect]),

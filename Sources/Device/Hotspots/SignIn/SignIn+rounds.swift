@@ -123,7 +123,7 @@ extension SignIn {
         phase = .authenticating(attempt, until: now + settings.authenticateLimit)
     }
 
-    /// The provider crashed, timed out or sent a malformed answer.
+    /// Handles a provider that crashed, timed out or sent a malformed answer.
     mutating func attemptFailed(_ attempt: Attempt, _ complaint: String, _ now: Instant) {
         reportProblem(attempt.provider, complaint)
         round.isTemporary = true
@@ -209,7 +209,7 @@ extension SignIn {
         phase = .maintaining(session, connection, until: now + settings.maintainLimit)
     }
 
-    /// The network may still be open: the agent's probes decide.
+    /// Handles a failed maintenance. The network may still be open: the agent's probes decide.
     private mutating func maintainFailed(_ session: Session, _ fault: ProviderFault, _ now: Instant) {
         reportProblem(session.provider, fault.description)
         var session = session

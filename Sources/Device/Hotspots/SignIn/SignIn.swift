@@ -39,7 +39,7 @@ struct SignIn: Sendable {
         case loggingOff(ConnectionID, until: Instant)
         /// All providers failed. The next round starts at `until`.
         case waiting(until: Instant)
-        /// No further attempt in this network: the user refused, or the device has logged off.
+        /// No further attempt is made in this network: the user refused, or the device has logged off.
         case resting
     }
 
@@ -98,7 +98,7 @@ struct SignIn: Sendable {
     var remembered: RememberedProviders
     /// Disabled providers.
     var switchedOff: Set<String> = []
-    /// Latest last.
+    /// Held sessions, latest last.
     var held: [HeldSession] = []
     private var lastConversation = 0
     private var lastRequest: Int
@@ -173,7 +173,7 @@ extension SignIn {
         }
     }
 
-    /// The network is captive although the provider reported success.
+    /// Handles a network that is captive although the provider reported success.
     private mutating func lost(_ session: Session, _ now: Instant) {
         guard session.isConfirmed else {
             sessionFailed(session, "it reported success, but the network stays closed", now)

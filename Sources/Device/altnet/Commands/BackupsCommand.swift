@@ -304,7 +304,7 @@ struct BackupsView {
         return table.render(style) + "\n" + summary
     }
 
-    /// Without any static address the column is left out.
+    /// True if any network has a static address. Otherwise the column is left out.
     private var hasAddresses: Bool { list.networks.contains { $0.address != nil } }
 
     private func row(_ network: BackupNetwork) -> [Table.Cell] {

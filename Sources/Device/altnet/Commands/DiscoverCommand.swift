@@ -51,7 +51,7 @@ private struct DiscoveryDocument: Encodable {
         let host: String
         let port: Int
         let addresses: [String]
-        /// Missing if the device does not announce it.
+        /// ID of the device; missing if the device does not announce it.
         let deviceId: String?
 
         init(_ instance: ServiceInstance) {

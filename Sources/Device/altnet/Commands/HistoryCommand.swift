@@ -51,7 +51,7 @@ struct DecisionView {
         return lines.joined(separator: "\n")
     }
 
-    /// `move HomeNet → BackupNet`
+    /// Returns a line such as `move HomeNet → BackupNet`.
     static func move(_ decision: Decision, _ style: Style) -> String {
         let kind = DisplayText.name(decision.kind)
         switch (decision.from?.ssid, decision.to?.ssid) {

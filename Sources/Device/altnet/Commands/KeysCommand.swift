@@ -165,7 +165,7 @@ extension Console {
         guard style.goesToTerminal || output != nil else {
             throw CommandFailure(
                 .badData,
-                "the code contains a key, and standard output is no terminal: give --output (- is standard output)"
+                "the code contains a key, and standard output is not a terminal: give --output (- is standard output)"
             )
         }
     }
@@ -196,7 +196,7 @@ extension Console {
 
 private struct HandoutDocument: Encodable {
     let key: AppKeyStatus
-    /// Missing if the code was written to a file.
+    /// Code of the key; missing if it was written to a file.
     let code: String?
     let file: String?
 }

@@ -67,7 +67,7 @@ struct PairCommand: AsyncParsableCommand {
         }
         if stateDir != nil, !show { throw ValidationError("--state-dir needs --show") }
         if easyConnect, output != nil && output != "-" || !show && from == nil {
-            throw ValidationError("--easy-connect needs --show or --from, and --output only as -")
+            throw ValidationError("--easy-connect needs --show or --from, and allows only --output -")
         }
         if force, output == nil || output == "-" { throw ValidationError("--force needs --output with a file") }
     }
@@ -147,7 +147,7 @@ private struct EasyConnectDocument: Encodable {
 
 private struct PairingDocument: Encodable {
     let deviceId: String
-    /// Missing if it must not be shown.
+    /// Pairing code; missing if it must not be shown.
     let code: String?
     let file: String?
     /// Code of the device's access point, missing like `code`.

@@ -44,7 +44,7 @@ struct PortalCommand: DeviceCommand {
     func validate() throws {
         let choices = [providers, off != nil, on != nil, cancel || isAnswered]
         guard choices.count(where: \.self) <= 1 else {
-            throw ValidationError("give only one of --providers, --off and --on, and no answer")
+            throw ValidationError("give only one of --providers, --off and --on, without an answer")
         }
         if cancel, isAnswered { throw ValidationError("--cancel excludes --answer and --password-stdin") }
         guard Set(answer.map(\.name)).count == answer.count else {

@@ -92,7 +92,7 @@ struct SetupAccessPointCommand: AsyncParsableCommand {
 }
 
 private struct CodeDocument: Encodable {
-    /// Contains the access point's password.
+    /// Code of the access point, which contains its password.
     let code: String
 
     init(_ point: SetupAccessPointCredentials) { code = point.code() }

@@ -298,16 +298,16 @@ extension Provisioning {
 
 struct ProvisionReport {
     let document: Document
-    /// Nil if it must not be shown.
+    /// Pairing code; nil if it must not be shown.
     let code: PairingCode?
 
     struct Document: Encodable {
-        /// Missing if the identity is not made yet.
+        /// Device ID; missing if the identity is not made yet.
         let deviceId: String?
         let identity: Provisioning.Step
         let rootKey: Provisioning.Step
         let rootKeyFile: String
-        /// Missing if no network was given.
+        /// Step of the network; missing if no network was given.
         let network: Provisioning.Step?
         let ssid: String?
         let ssidHex: String?

@@ -7,7 +7,7 @@ import Netlink
 /// Reads networks from the files of other programs, on this machine or on a mounted one. Changes nothing.
 struct Board {
     let files: SourceFiles
-    /// Used if NetworkManager has no readable files; nil for a mounted machine.
+    /// NetworkManager's program, used if it has no readable files; nil for a mounted machine.
     let networkManager: NetworkManagerProgram?
 
     init(_ files: SourceFiles) { self.init(files, networkManager: files.root == nil ? .init() : nil) }
@@ -81,7 +81,7 @@ struct Board {
 
 /// Reads files into memory that is wiped afterwards.
 struct SourceFiles {
-    /// Nil for this machine.
+    /// Mounted system; nil for this machine.
     let root: MountedRoot?
 
     /// - Parameter path: folder of a mounted machine; nil for this machine.
@@ -158,7 +158,7 @@ struct SourceFiles {
 
 /// Runs `nmcli`, for connections that are in no readable file.
 struct NetworkManagerProgram {
-    /// Searched in `PATH` if it has no slash.
+    /// Name or path of the program. A name without a slash is searched in `PATH`.
     var program = "nmcli"
 
     private static let name = "nmcli connection show"

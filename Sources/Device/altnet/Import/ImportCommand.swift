@@ -221,7 +221,7 @@ struct ImportCommand: AsyncParsableCommand {
 /// Finds the passwords of networks for which the board has stored only the derived key.
 private struct DerivedKeys {
     let asks: Bool
-    /// Nil for passwords that the user does not know.
+    /// Passwords by SSID; nil for those that the user does not know.
     private var known: [SSID: Secret?] = [:]
 
     private static let attempts = 3

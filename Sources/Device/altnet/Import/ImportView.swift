@@ -73,7 +73,7 @@ struct ImportReport: Encodable {
         let hidden: Bool
         let role: ImportPlan.Role
         let connected: Bool
-        /// Missing with DHCP.
+        /// Static address; nil with DHCP.
         let address: String?
         let gateway: String?
         let nameServers: [String]?

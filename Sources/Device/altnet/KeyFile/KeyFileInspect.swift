@@ -121,9 +121,9 @@ struct NetworkDocument: Encodable {
     let hidden: Bool
     let passwordStored: Bool
     let lastSeen: Timestamp?
-    /// In dBm.
+    /// Last signal in dBm.
     let lastSignal: Int8?
-    /// In MHz.
+    /// Last frequency in MHz.
     let lastFrequency: Int?
     let lastFailure: String?
     /// Static address; missing with DHCP.
@@ -150,7 +150,7 @@ struct NetworkDocument: Encodable {
 }
 
 struct LeaseDocument: Encodable {
-    /// With prefix length.
+    /// Address with its prefix length.
     let address: String
     let gateway: String?
     let gatewayHardware: String?

@@ -35,7 +35,7 @@ struct SectorsDocument: Encodable {
     let keyfile: KeyFileFacts
     /// Whether records were checked with the root key, and not just by checksum.
     let authenticated: Bool
-    /// `inOrder`, `remarks` or `damaged`.
+    /// Verdict: `inOrder`, `remarks` or `damaged`.
     let verdict: String
     let refusal: String?
     let sectors: [SectorDocument]

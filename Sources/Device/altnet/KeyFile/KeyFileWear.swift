@@ -98,7 +98,7 @@ struct WearView {
 struct WearDocument: Encodable {
     let cycles: Int
     let sectors: [Sector]
-    /// Missing if it cannot be estimated.
+    /// Rate of writing; missing if it cannot be estimated.
     let rate: Rate?
     let obstacle: String?
 

@@ -32,7 +32,7 @@ struct ProvidersCommand: ParsableCommand {
     @Option(help: ArgumentHelp("A user that may connect, besides root and this process's user.", valueName: "name"))
     var agentUser: String?
 
-    /// Set by the host for the process of a connection. The connection is its standard input.
+    /// Whether this is the process of a connection, which is its standard input. Set by the host.
     @Flag(help: .hidden)
     var connection = false
 

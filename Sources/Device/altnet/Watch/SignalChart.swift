@@ -170,7 +170,7 @@ struct SignalChart {
         signal < thresholds.critical ? .red : signal < thresholds.weak ? .yellow : .green
     }
 
-    /// Two by four points in a character (Unicode, block Braille Patterns).
+    /// Returns the character with two by four points (Unicode, block Braille Patterns).
     private static func braille(_ points: [Point]) -> Character {
         let bits: [[UInt32]] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]]
         let code = points.reduce(0x2800) { $0 | bits[$1.y % 4][$1.x % 2] }
@@ -197,13 +197,13 @@ private struct Point: Hashable {
 struct SignalTrace: Sendable, Equatable {
     struct Sample: Sendable, Equatable {
         let time: Instant
-        /// In dBm.
+        /// Signal in dBm.
         let signal: Int
         /// Whether the network was lost or not observed since the previous sample.
         let isAfterBreak: Bool
     }
 
-    /// Limit that holds for any input from the device.
+    /// Maximum number of samples for any input from the device.
     static let maximumSamples = 4096
 
     private(set) var samples: [Sample] = []

@@ -2,12 +2,12 @@ import Glibc
 import Linux
 import Terminal
 
-/// A terminal in use by a live screen: second screen, no echo, no cursor. Restores the terminal at the end, except
+/// A terminal in use by a live screen: alternate screen, no echo, no cursor. Restores the terminal at the end, except
 /// after SIGKILL.
 struct TerminalSession: Sendable {
     enum Input: Sendable, Equatable {
         case key(UInt8)
-        /// A new size, or a return from the shell.
+        /// The size has changed, or the user has returned from the shell.
         case resized
         case suspend
         case end(Int32)
@@ -25,7 +25,7 @@ struct TerminalSession: Sendable {
         return TerminalSession(input: STDIN_FILENO, output: STDOUT_FILENO)
     }
 
-    /// 80 by 24 if the terminal does not report it.
+    /// Size of the terminal, 80 by 24 if it is not reported.
     var size: WatchScreen.Size {
         var size = winsize()
         guard ioctl(output, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else {
@@ -65,8 +65,8 @@ struct TerminalSession: Sendable {
         try? TextOutput(descriptor: output).put(text)
     }
 
-    /// Stops by SIGTSTP rather than SIGSTOP: the kernel ignores it in an orphaned process group, where nothing could
-    /// continue this process (setpgid(2)). The signal must be unblocked on this thread.
+    /// Stops the program by SIGTSTP rather than SIGSTOP: the kernel ignores it in an orphaned process group, where
+    /// nothing could continue this process (setpgid(2)). The signal must be unblocked on this thread.
     private func stop() {
         var stopping = sigset_t()
         var before = sigset_t()
@@ -158,7 +158,7 @@ enum Control {
     static let eraseToEndOfLine = "\u{1b}[K"
     static let eraseBelow = "\u{1b}[J"
 
-    /// Second screen without cursor and without wrapping.
+    /// Switches to the alternate screen, without cursor and wrapping.
     static let enter = "\u{1b}[?1049h\u{1b}[?25l\u{1b}[?7l"
     static let leave = "\u{1b}[?7h\u{1b}[?25h\u{1b}[?1049l"
 

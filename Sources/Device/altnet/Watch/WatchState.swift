@@ -12,7 +12,7 @@ struct WatchState: Sendable, Equatable {
 
     enum Link: Sendable, Equatable {
         case on(SSID)
-        /// Online over a network without a name.
+        /// The device is online over a network without a name.
         case unnamed
         case down
         case unknown
@@ -42,7 +42,7 @@ struct WatchState: Sendable, Equatable {
     private(set) var link = SignalTrace()
     private(set) var candidates: [SSID: SignalTrace] = [:]
     private(set) var stretches: [Stretch] = []
-    /// Oldest first.
+    /// Events, oldest first.
     private(set) var happenings: [Happening] = []
     /// Letters of stored networks and networks that the device was in.
     private(set) var letters: [SSID: Character] = [:]

@@ -14,7 +14,7 @@ package protocol RollbackAnchor {
 
 /// Position of a store's last record.
 package struct StorePosition: Sendable, Equatable {
-    /// Increases with each commit.
+    /// Number of the commit, which increases with each one.
     package let generation: UInt64
     /// The record's authentication tag, 16 bytes. It depends on all earlier records of its sector.
     package let tag: [UInt8]
@@ -190,7 +190,7 @@ extension FileAnchor {
         var offset: Int { number * Self.spacing }
 
         init(number: Int, sequence: UInt64, position: StorePosition) {
-            precondition(position.tag.count == Self.tagSize, "a tag is what the cipher makes")
+            precondition(position.tag.count == Self.tagSize, "the tag has the wrong length")
             self.number = number
             self.sequence = sequence
             self.position = position
@@ -236,7 +236,7 @@ extension AnchorKey {
         HMAC<SHA256>.authenticationCode(for: content, using: key)
     }
 
-    /// Takes constant time.
+    /// Checks the content in constant time.
     fileprivate func authenticates(_ content: UnsafeRawBufferPointer, _ code: UnsafeRawBufferPointer) -> Bool {
         HMAC<SHA256>.isValidAuthenticationCode(code, authenticating: content, using: key)
     }

@@ -54,7 +54,7 @@ extension RootKeyFile: RootKeySource {
         }
     }
 
-    /// Returns an existing key instead of a new one.
+    /// Creates the first key, or returns an existing one.
     package func makeFirst() throws(KeyFileError) -> Secret {
         if let keys = try load() {
             try files.synchroniseDirectory()
@@ -124,7 +124,7 @@ enum RootKeyForm {
             key = Secret(bytes)
         case (_, 2 * RootKeys.size):
             guard let decoded = Secret(hexDigits: line) else {
-                throw invalid(source, "it has other characters than hex digits")
+                throw invalid(source, "it has characters that are not hexadecimal digits")
             }
             key = decoded
         default:

@@ -32,7 +32,7 @@ package struct RootKeys: Equatable {
         self.findings = findings
     }
 
-    /// Current key first.
+    /// All keys, the current one first.
     var all: [Secret] { [current] + [prepared].compactMap(\.self) }
 
     static func makeRandom(_ random: inout any RandomNumberGenerator) -> Secret {

@@ -30,7 +30,7 @@ extension UnsafeRawBufferPointer {
 }
 
 extension [UInt8] {
-    /// `withUnsafeBytes` with a typed error.
+    /// Calls `withUnsafeBytes` with a typed error.
     func lend<Failure: Error>(_ body: (UnsafeRawBufferPointer) throws(Failure) -> Void) throws(Failure) {
         try withUnsafeBytes { bytes in Result { () throws(Failure) in try body(bytes) } }.get()
     }
@@ -56,12 +56,12 @@ struct WipedBuffer: ~Copyable {
 
     /// Sets the number of valid bytes without changing them.
     mutating func resize(to count: Int) {
-        precondition((0...memory.count).contains(count), "the buffer is too small for what it was made for")
+        precondition((0...memory.count).contains(count), "the buffer is smaller than its content")
         self.count = count
     }
 
     mutating func append(_ byte: UInt8) {
-        precondition(count < memory.count, "the buffer is too small for what it was made for")
+        precondition(count < memory.count, "the buffer is smaller than its content")
         memory[count] = byte
         count += 1
     }

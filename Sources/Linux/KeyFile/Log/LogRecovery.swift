@@ -6,7 +6,7 @@ struct LogRecovery {
         let sector: Int
         let header: SectorHeader
         let root: Secret
-        /// Sectors of its snapshot, including this one.
+        /// Sectors of the snapshot, including this one.
         var span: [Int]
         /// Offset of the next record, in bytes from the sector's start.
         var end: Int
@@ -17,7 +17,7 @@ struct LogRecovery {
 
         var position: StorePosition { StorePosition(generation: generation, tag: tag) }
 
-        /// Derived on each use, to keep the keys out of memory.
+        /// Keys of the sector, derived on each use, so that they do not stay in memory.
         var keys: SectorKeys { SectorKeys(root: root, salt: header.salt) }
     }
 

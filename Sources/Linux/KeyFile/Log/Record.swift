@@ -17,7 +17,7 @@ enum Record {
     static let nonceSize = 12
     static let tagSize = 16
     static let checksumSize = 4
-    /// Stands for the tag before the first record.
+    /// Tag that stands for the missing one before the first record.
     static let noTag = [UInt8](repeating: 0, count: tagSize)
     /// Bytes around the encrypted body.
     static let overhead = headerSize + nonceSize + tagSize + checksumSize
@@ -28,7 +28,7 @@ enum Record {
     static let maximumParts = (CellChanges.maximumSize + tagSize + maximumBody - 1) / maximumBody
     /// Bytes of a closing record's body: the successor's sequence number and its snapshot's tag.
     static let closingBody = 8 + tagSize
-    /// Rounded up to the smallest write unit.
+    /// Bytes of a closing record, rounded up to the smallest write unit.
     static let closingSize = (overhead + closingBody + 15) & ~15
 
     struct Header {
@@ -36,7 +36,7 @@ enum Record {
         /// Bytes of the encrypted body.
         let bodySize: Int
         let generation: UInt64
-        /// In a snapshot: number of its records before this one.
+        /// Number of the snapshot's records before this one.
         let part: Int
 
         /// Bytes of the record without padding.

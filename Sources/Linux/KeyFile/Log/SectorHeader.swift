@@ -28,7 +28,7 @@ struct SectorHeader: Equatable {
     static let size = 64
     static let saltSize = 16
     static let version: UInt16 = 3
-    /// Version 2 lacked snapshots of several records.
+    /// Versions that can be read. Version 2 lacked snapshots of several records.
     static let readableVersions: ClosedRange<UInt16> = 2...version
     /// Bytes common to all versions: magic, version, reserved, checksum.
     static let prologueSize = 16
@@ -37,7 +37,7 @@ struct SectorHeader: Equatable {
 
     enum Reading {
         case blank
-        /// `isRepaired`: one bit was wrong.
+        /// A header was read. With `isRepaired`, one bit was wrong.
         case header(SectorHeader, isRepaired: Bool)
         case otherVersion(UInt16)
         case unreadable

@@ -55,7 +55,7 @@ struct StorageDevice: ~Copyable {
     private let descriptor: Int32
     let isReadOnly: Bool
 
-    /// Opens for reading and writing, or only for reading if writing is not allowed.
+    /// Opens the device for reading and writing, or only for reading if writing is not allowed.
     /// - Parameter flags: more flags of open(2).
     init(path: String, flags: Int32 = 0) throws(KeyFileError) {
         let writable = Self.open(path, flags | O_RDWR)

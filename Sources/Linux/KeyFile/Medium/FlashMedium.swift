@@ -56,8 +56,8 @@ package final class FlashMedium: Medium {
         try write(bytes, at: offset)
     }
 
-    /// - Throws: `badSector`, also for a failure now. The sector is not marked as bad: it is good if bus or power
-    ///   failed, and another failure costs only milliseconds.
+    /// - Throws: `badSector` for a bad sector, or if the erasure fails. The sector is not marked as bad: it is good if
+    ///   bus or power failed, and another failure costs only milliseconds.
     package func erase(sector: Int) throws(KeyFileError) {
         guard !badSectors.contains(sector) else { throw .badSector(path: device.path, number: sector) }
         let start = UInt32(geometry.start(of: sector))
@@ -80,7 +80,7 @@ package final class FlashMedium: Medium {
         guard isThere else { throw .system(.write, path: device.path, errno: EIO) }
     }
 
-    /// Does nothing: MTD writes return after programming, and the device has no fsync (mtdchar.c in the kernel).
+    /// Does nothing, as MTD writes return after programming, and the device has no fsync (mtdchar.c in the kernel).
     package func synchronise() {}
 
     package func setAside() throws(KeyFileError) -> String? { throw .foreignContent(path: device.path) }

@@ -7,7 +7,7 @@ import AgentModel
 /// An enterprise network uses its stand-in's key.
 struct NetworkMark: Hashable {
     let ssid: SSID
-    /// Empty for a network without a password.
+    /// Key of the network; empty without a password.
     let key: [UInt8]
 
     static let keyLength = 4

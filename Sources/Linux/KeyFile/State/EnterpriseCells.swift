@@ -64,7 +64,7 @@ extension EnterpriseCredential {
 }
 
 extension LinkProtection {
-    /// Floor beside a stand-in: no link has this protection.
+    /// Security floor of a stand-in, which no link can reach.
     fileprivate static let none = LinkProtection(rawValue: 0x80)
 }
 

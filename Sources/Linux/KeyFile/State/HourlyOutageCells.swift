@@ -11,7 +11,7 @@ public struct HourlyOutageRecord: Sendable, Equatable {
 
     static let hours = 24
 
-    /// Nil if all hours are 0 or their number is not 24.
+    /// This record; nil if all hours are 0 or their number is not 24.
     var normalised: HourlyOutageRecord? { seconds.count == Self.hours && seconds.contains { $0 > 0 } ? self : nil }
 }
 

@@ -48,7 +48,7 @@ public struct LearnedMinimumSecurity: Sendable, Hashable {
 }
 
 extension LearnedMinimumSecurity {
-    /// Bits 0 and 1: days of SAE; 2 and 3: of protected management frames; 4 and 5: below.
+    /// The counts in bits: 0 and 1 for days of SAE, 2 and 3 for protected management frames, 4 and 5 for `below`.
     var code: UInt8 { sae | pmf << 2 | below << 4 }
 
     /// - Returns: nil for impossible counts.
@@ -67,10 +67,10 @@ extension StoredState {
     /// Returns the network's name in the cell: the first bytes of the SSID's SHA-256.
     private static func name(of ssid: SSID) -> [UInt8] { Array(SHA256.hash(data: ssid.bytes).prefix(nameLength)) }
 
-    /// SSIDs of networks with a credential, the only ones with a floor.
+    /// SSIDs of networks with a credential, the only ones with a security floor.
     private var protectedNames: Set<SSID> { Set(networks.lazy.filter { $0.credential != .none }.map(\.ssid)) }
 
-    /// Removes empty floors, and those beyond the maximum.
+    /// Removes empty security floors, and those beyond the maximum.
     mutating func limitLearnedMinimumSecurity() {
         let names = protectedNames
         var left = Self.maximumLearnedMinimumSecurity

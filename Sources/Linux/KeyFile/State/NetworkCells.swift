@@ -5,7 +5,7 @@ extension StoredNetwork {
         let rawValue: UInt8
         static let hidden = Flags(rawValue: 1)
         static let withPassphrase = Flags(rawValue: 2)
-        /// Not set without a floor: the cell then has the original format.
+        /// Flag of a cell with a minimum security. Without one, the cell has the original format.
         static let withMinimumSecurity = Flags(rawValue: 4)
     }
 
@@ -48,7 +48,7 @@ extension StoredNetwork {
 }
 
 extension Security {
-    /// Code on disk: do not change. 0 means unknown.
+    /// Code of the security on disk, which must not change. 0 means unknown.
     var code: UInt8 {
         switch self {
         case .open: 1
@@ -144,7 +144,7 @@ extension NetworkStatistics {
 }
 
 extension JoinFailure {
-    /// Code on disk: do not change.
+    /// Code of the failure on disk, which must not change.
     var code: UInt8 {
         switch self {
         case .wrongKey: 1

@@ -7,25 +7,26 @@ public struct StagedPassword: Sendable, Equatable {
         case staged = 0
         /// The new password has worked and replaced the old one.
         case committed = 1
-        /// Withdrawn, replaced by another one, or its network was removed.
+        /// The password was withdrawn or replaced, or its network was removed.
         case dropped = 2
         case expired = 3
     }
 
-    /// Identifies repeated requests: 1 to 64 bytes of UTF-8.
+    /// Identifier of the change, which detects repeated requests: 1 to 64 bytes of UTF-8.
     public let id: String
     public let ssid: SSID
     /// Passphrase and derived key; nil except in phase `staged`.
     public private(set) var key: Key?
     public private(set) var phase: Phase
-    /// Seconds since 1970.
+    /// Start in seconds since 1970.
     public let since: UInt32
-    /// Seconds of device uptime left, as last stored; nil: no limit. Uptime, because the clock may be wrong or jump.
+    /// Seconds of device uptime left, as last stored; nil: no limit. Uptime counts, because the clock may be wrong or
+    /// jump.
     public private(set) var remaining: UInt32?
 
     public struct Key: Sendable, Equatable {
         public let passphrase: Secret
-        /// 32 bytes (IEEE 802.11-2020, annex J.4.1).
+        /// PSK of 32 bytes (IEEE 802.11-2020, annex J.4.1).
         public let psk: Secret
 
         public init(passphrase: Secret, psk: Secret) { (self.passphrase, self.psk) = (passphrase, psk) }

@@ -136,7 +136,7 @@ extension CellID {
         case network = 2
         /// Observations of a network, in the slot of the first network with its SSID.
         case statistics = 3
-        /// At most one cell.
+        /// Pending switch, at most one cell.
         case pendingSwitch = 4
         case counter = 5
         case address = 128

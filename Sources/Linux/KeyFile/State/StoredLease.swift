@@ -8,11 +8,11 @@ public struct StoredLease: Sendable, Hashable {
     public var gateway: IPAddress?
     /// Hardware address of the gateway, to recognise the network (RFC 4436).
     public var gatewayHardware: HardwareAddress?
-    /// DHCP server identifier.
+    /// Address from the DHCP server identifier.
     public var server: IPAddress
     /// Hardware address that received the lease.
     public var hardware: HardwareAddress
-    /// At most ``maximumServers``; a commit drops the rest.
+    /// Name servers, at most ``maximumServers``; a commit drops the rest.
     public var nameServers: [IPAddress]
     /// Seconds since 1970. Renewals are not stored, so the lease may last longer.
     public var expiry: UInt32

@@ -27,7 +27,7 @@ public struct StoredNetwork: Sendable, Equatable {
 
 /// Observations of a network, stored with the next commit.
 public struct NetworkStatistics: Sendable, Equatable {
-    /// Seconds since 1970.
+    /// Time of the last scan with the network, in seconds since 1970.
     public var lastSeen: UInt32?
     /// Signal at `lastSeen`, in dBm.
     public var lastSignal: Int8?
@@ -68,7 +68,7 @@ public struct NetworkStatistics: Sendable, Equatable {
 public struct PendingSwitch: Sendable, Equatable {
     /// Identifier for the app's query of the outcome: at most 64 bytes of UTF-8.
     public var id: String
-    /// Nil for an ephemeral network, which is not stored.
+    /// Network to switch to; nil for an ephemeral network, which is not stored.
     public var target: StoredNetwork?
     /// Former network; nil if there was none.
     public var cameFrom: SSID?
@@ -91,7 +91,8 @@ public struct StoredState: Sendable, Equatable {
     public var previous: StoredNetwork?
     /// Backups in the app's order. SSIDs are unique.
     public var backups: [StoredNetwork]
-    /// Increases by one with each change of `backups`, so that two apps do not overwrite each other's change.
+    /// Number that increases by one with each change of `backups`, so that two apps do not overwrite each other's
+    /// change.
     public var backupsRevision: UInt64
     public var pendingSwitch: PendingSwitch?
     /// Statistics of stored networks by SSID. A commit drops others.

@@ -3,14 +3,14 @@ import AgentModel
 /// Reads a store without the lock and without changes, also beside a running agent.
 package struct Examination: Equatable {
     package let geometry: Geometry
-    /// False for a missing file or an unused device.
+    /// True if there is content; false for a missing file or an unused device.
     package let isPresent: Bool
     package private(set) var sectors: [SectorReport]
     package private(set) var findings: [StoreFinding]
     package private(set) var content: Content
 
     package enum Content: Equatable {
-        /// No key was given.
+        /// The content is encrypted, and no key was given.
         case sealed
         /// Nothing was stored, or nothing is readable.
         case empty
@@ -87,7 +87,7 @@ package struct Examination: Equatable {
         return recovery.active
     }
 
-    /// Compares with the anchor without changing it.
+    /// Compares the state with the anchor without changing the anchor.
     private static func compare(
         _ anchor: any RollbackAnchor, _ position: StorePosition?, _ roots: [Secret]
     ) -> [StoreFinding] {
@@ -102,7 +102,7 @@ package struct Examination: Equatable {
         roots.lazy.map { SectorKeys(root: $0, salt: header.salt) }.first { $0.check == header.keyCheck }
     }
 
-    /// Based on checksums only.
+    /// Returns the index of the newest sector, based on checksums only.
     private static func newest(_ scans: [SectorScan]) -> Int? {
         scans.filter(\.hasSnapshot).max { $0.header?.sequence ?? 0 < $1.header?.sequence ?? 0 }?.index
     }
@@ -139,7 +139,7 @@ extension Examination {
 }
 
 extension SectorReport {
-    /// Reports on a sector without regard to others.
+    /// Reports on a sector alone.
     fileprivate init(_ scan: SectorScan, _ walk: SectorWalk?, size: Int) {
         self.init(index: scan.index, state: .damaged, size: size)
         switch scan.content {

@@ -1,8 +1,8 @@
 package struct SectorReport: Sendable, Equatable {
-    /// From 0, in the order on the medium.
+    /// Index from 0, in the order on the medium.
     package let index: Int
     package var state: State
-    /// Nil if the header is unreadable.
+    /// Header; nil if it is unreadable.
     package var header: Header?
     /// Number of complete records, including the snapshot.
     package var records = 0
@@ -30,12 +30,12 @@ package struct SectorReport: Sendable, Equatable {
         /// An earlier state, or a part of it.
         case older
         case blank
-        /// Its erasure or beginning was interrupted: it never counted.
+        /// The erasure or beginning of the sector was interrupted, so the sector never counted.
         case unfinished
         case damaged
         /// The format version is not supported.
         case otherVersion(UInt16)
-        /// Its root key was not given.
+        /// The root key of the sector was not given.
         case otherKey
     }
 
@@ -61,7 +61,7 @@ package enum SectorProblem: Sendable, Equatable {
     // Damage.
 
     case unreadableHeader
-    /// The medium cannot read all of it.
+    /// The medium cannot read all of the sector.
     case unread(KeyFileError)
     /// The first record is missing, on which all others build.
     case noSnapshot
@@ -69,9 +69,9 @@ package enum SectorProblem: Sendable, Equatable {
     case changesBehindDamage(Int)
     /// A record, counted from 1, has a valid checksum but is not authentic.
     case notAuthentic(record: Int)
-    /// It was written as another sector.
+    /// The sector was written as another one.
     case moved(from: Int)
-    /// Its snapshot does not continue the sector begun before it.
+    /// The sector's snapshot does not continue the sector begun before it.
     case linkBroken(predecessor: Int)
     /// The following sector is not the named successor.
     case successorReplaced(Int)

@@ -41,7 +41,7 @@ package final class StoreEraser {
         self.anchorPath = anchorPath
     }
 
-    /// A wrong partition number in the settings must not destroy other data.
+    /// Checks for a store, because a wrong partition number in the settings must not destroy other data.
     private static func requireStore(on device: any Medium, path: String) throws(KeyFileError) {
         let found = try Examination(of: device, roots: nil, path: path)
         guard !found.isPresent || found.sectors.contains(where: \.isOfStore) else { throw .foreignContent(path: path) }

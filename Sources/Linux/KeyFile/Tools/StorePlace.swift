@@ -93,7 +93,7 @@ extension StorePlace {
 /// A read-only directory. Refuses writing calls and omits side effects of reading, such as syncs.
 final class ReadOnlyDirectory {
     let path: String
-    /// Nil if the directory does not exist.
+    /// Descriptor of the directory; nil if it does not exist.
     private let directory: Int32?
 
     init(path: String) throws(KeyFileError) {

@@ -68,7 +68,7 @@ private struct WearHistory {
     /// True if there are no sectors, even with an invalid clock.
     let isEmpty: Bool
 
-    /// 2020-01-01. An earlier clock was not set since power-on.
+    /// Earliest plausible time, 2020-01-01. An earlier clock was not set since power-on.
     static let earliest: UInt32 = 1_577_836_800
 
     init(_ sectors: [SectorReport]) {

@@ -25,7 +25,7 @@ public actor AgentLoop {
     public static nonisolated func assumeIsolated<Value: Sendable>(
         _ operation: @AgentLoop () throws -> Value
     ) rethrows -> Value {
-        shared.preconditionIsolated("called off the agent's loop")
+        shared.preconditionIsolated("called outside the agent's loop")
         // `MainActor.assumeIsolated` does the same: only the type changes after the check.
         return try withoutActuallyEscaping(operation) { escaping in
             try unsafeBitCast(escaping, to: (() throws -> Value).self)()

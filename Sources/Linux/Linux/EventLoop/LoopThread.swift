@@ -31,7 +31,7 @@ final class LoopThread: SerialExecutor, TimerSource {
 
     // MARK: Descriptors and timers
 
-    /// A century.
+    /// Longest delay: a century.
     private static let longestDelay = Duration.seconds(3_155_760_000)
 
     func call(

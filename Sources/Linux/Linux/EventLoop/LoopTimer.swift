@@ -16,8 +16,8 @@ public final class LoopTimer {
         number = source.call(after: delay, leeway: leeway) { AgentLoop.assumeIsolated(onFire) }
     }
 
-    /// Fires at the next multiple of the interval since the device's start. Periodic work with equal intervals shares
-    /// one wake-up.
+    /// Creates a timer that fires at the next multiple of the interval since the device's start. Periodic work with
+    /// equal intervals shares one wake-up.
     public convenience init(every interval: Duration, onFire: @escaping @AgentLoop @Sendable () -> Void) {
         let milliseconds = max(interval.milliseconds, 1)
         self.init(after: .milliseconds(milliseconds - Instant.now.milliseconds % milliseconds), onFire: onFire)

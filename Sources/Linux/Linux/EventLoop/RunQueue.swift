@@ -20,12 +20,12 @@ struct RunQueue: Sendable {
         case isolated(UnownedJob)
         /// A job of a task that prefers the thread.
         case preferring(UnownedJob, LoopTasks)
-        /// A plain closure.
+        /// A call of a plain closure.
         case call(@Sendable () -> Void)
     }
 
     private var jobs: [Job] = []
-    /// Sorted by due time, then by age.
+    /// Timers sorted by due time, then by age.
     private var timers: [Timer] = []
     private(set) var watches: [Watch] = []
     /// True while the thread waits and has not been woken.
@@ -75,7 +75,7 @@ struct RunQueue: Sendable {
 
     func action(of number: Number) -> (@Sendable () -> Void)? { watches.first { $0.number == number }?.action }
 
-    /// Returns how long the loop may wait; nil is forever.
+    /// Returns how long the loop may wait; nil means forever.
     func patience(at now: SuspendingClock.Instant) -> Duration? {
         guard jobs.isEmpty, timers.first.map({ $0.due > now }) ?? true else { return .zero }
         return timers.map(\.latest).min().map { max($0 - now, .zero) }

@@ -8,7 +8,7 @@ import Synchronization
 package enum TaskThread {
     fileprivate static let thread = LoopThread(name: "altnet.tasks")
 
-    /// Takes over from Dispatch. Call it before the first task begins.
+    /// Takes over from Dispatch. Call this before the first task begins.
     package static func install() {
         tasks_redirect { job in
             guard let job else { return }

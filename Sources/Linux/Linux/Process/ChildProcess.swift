@@ -60,7 +60,7 @@ public enum ChildProcess {
         return pid
     }
 
-    /// Waits until a program has ended. Call it only once per process: then the kernel forgets the process.
+    /// Waits until a program has ended. Call this only once per process, because the kernel then forgets the process.
     /// - Returns: exit status, or 128 plus the number of the fatal signal, as in a shell.
     @discardableResult
     public static func wait(for pid: pid_t) -> Int32 {
@@ -84,12 +84,12 @@ public enum ChildProcess {
 extension ChildProcess {
     /// Resource limits of a program (setrlimit(2)).
     public struct Limits: Sendable, Equatable {
-        /// Bytes of memory, and bytes of one file.
+        /// Maximum bytes of memory, and bytes of one file.
         public var addressSpace: UInt
         public var fileSize: UInt
         /// Processor time in seconds.
         public var processorTime: UInt
-        /// Processes of the user, and open files of one process.
+        /// Maximum number of the user's processes, and of open files of one process.
         public var processes: UInt
         public var openFiles: UInt
 

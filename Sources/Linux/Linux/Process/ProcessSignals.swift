@@ -7,7 +7,7 @@ import Synchronization
 /// A handler writes each signal's number into a pipe. Unlike blocked or ignored signals, child programs do not inherit
 /// handlers.
 public final class ProcessSignals: Sendable {
-    /// Readable after a signal. Read it with ``take()``.
+    /// Descriptor that is readable after a signal. Read it with ``take()``.
     public let descriptor: Int32
     private let writing: Int32
     private let numbers: [Int32]
@@ -24,7 +24,7 @@ public final class ProcessSignals: Sendable {
         (descriptor, writing) = (ends[0], ends[1])
         self.numbers = numbers
         // Initializes the lazy global here: the handler must not do that.
-        precondition(signalPipe.exchange(writing, ordering: .sequentiallyConsistent) < 0, "signals are taken already")
+        precondition(signalPipe.exchange(writing, ordering: .sequentiallyConsistent) < 0, "signals are already caught")
         for number in numbers { Self.setHandler(number) { writeSignal($0) } }
     }
 
@@ -71,7 +71,7 @@ public final class ProcessSignals: Sendable {
 /// Write end of the signal pipe; -1 if no signals are caught.
 private let signalPipe = Atomic<Int32>(-1)
 
-/// Signal handler. May only call functions of signal-safety(7).
+/// Handles a signal. It may only call functions of signal-safety(7).
 private func writeSignal(_ number: Int32) {
     let before = errno
     var byte = UInt8(truncatingIfNeeded: number)

@@ -9,7 +9,7 @@ package struct ServiceManager: Sendable {
         /// Start of a reload of the settings, which ends with `ready`. `at` is the time of `CLOCK_MONOTONIC`.
         case reloading(at: Duration)
         case alive
-        /// One line for the user.
+        /// Status in one line for the user.
         case status(String)
     }
 
@@ -36,7 +36,7 @@ package struct ServiceManager: Sendable {
     }
 
     private struct Address: Sendable {
-        /// Bytes of `sun_path`; an abstract name begins with a zero byte.
+        /// Bytes of `sun_path`. An abstract name begins with a zero byte.
         let name: [UInt8]
 
         init?(_ socket: String) {
