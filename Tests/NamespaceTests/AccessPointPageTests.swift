@@ -12,7 +12,7 @@ import Testing
         let network = try TestNetwork()
         let requests = Observed(0)
         let device = DevicePage(NoDevice(), deviceId: "bench-01", keys: OwnerKey(Secret(text: "0123456789abcdef")))
-        let page: any SetupAccessPointServices = AccessPointPage(device, on: network.routerGroup.next()) {
+        let page = AccessPointPage(device, on: network.routerGroup.next()) {
             requests.change { $0 += 1 }
         }
         let address = try #require(IPv4Address("10.9.0.1"))

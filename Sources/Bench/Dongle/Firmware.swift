@@ -84,7 +84,7 @@ struct Firmware {
             // Accept everything else for other interfaces without effect.
             if command.interface != 0, command.isSet { return (.done, []) }
             switch (command.subject, command.isSet) {
-            case (.number(let number), _): return try perform(number, command, at: now)
+            case (.number(let number), _): return try perform(number, command)
             case (.variable(let name), true): return try set(name, command.argument, at: now)
             case (.variable(let name), false): return (value(of: name, command), [])
             }
@@ -94,7 +94,7 @@ struct Firmware {
     }
 
     private mutating func perform(
-        _ number: UInt32, _ command: FirmwareCommand, at now: Instant
+        _ number: UInt32, _ command: FirmwareCommand
     ) throws(DongleError) -> (FirmwareAnswer, [Effect]) {
         let argument = command.argument
         switch number {

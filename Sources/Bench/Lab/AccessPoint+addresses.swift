@@ -1,4 +1,3 @@
-import AgentModel
 import FoundationEssentials
 import Glibc
 

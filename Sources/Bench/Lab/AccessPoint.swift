@@ -9,8 +9,6 @@ public actor AccessPoint {
     public nonisolated let ssid: SSID
     public nonisolated let bssid: BSSID
     public nonisolated let gateway: IPv4Address
-    /// Allowed signals in dBm. The kernel uses 0 dBm for "unknown".
-    public static let signalRange = -100...(-1)
 
     let number: Int
     /// Number of the access point whose network it extends, or its own.
@@ -103,7 +101,7 @@ public actor AccessPoint {
 
     // MARK: Settings
 
-    /// Sets the signal at the station in dBm (`signalRange`), from the next frame on.
+    /// Sets the signal at the station in dBm (-100 to -1; 0 is "unknown" to the kernel), from the next frame on.
     public func setSignal(_ signal: Int) throws {
         try radio.setReceivedSignal(signal)
     }

@@ -1,6 +1,5 @@
 import AgentModel
 import Glibc
-import Linux
 
 /// Client of the control interface of hostapd or wpa_supplicant: text requests and replies over Unix datagrams. Blocks
 /// for at most `limit`.
@@ -25,11 +24,6 @@ struct ControlSocket: Sendable {
         let count = recv(socket.number, &reply, reply.count, 0)
         guard count >= 0 else { throw .lastCall(attempt) }
         return String(decoding: reply.prefix(count), as: UTF8.self)
-    }
-
-    func command(_ command: String) throws(LabError) {
-        let reply = try ask(command)
-        guard reply == "OK\n" else { throw .refused(command: command, reply: String(reply.prefix { $0 != "\n" })) }
     }
 
     /// Returns the value of `name` in a reply of `name=value` lines.

@@ -3,7 +3,6 @@ import AppClient
 import AppProtocol
 import FoundationEssentials
 import Glibc
-import Linux
 import Synchronization
 
 /// The device under test: the real agent on the station's interface. Acts as its app and records all events, so that a

@@ -1,4 +1,3 @@
-import AgentModel
 @preconcurrency import Dispatch  // Thread-safe, but not marked as such.
 import FoundationEssentials
 import Glibc

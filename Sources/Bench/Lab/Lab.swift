@@ -98,7 +98,7 @@ public actor Lab {
 
     /// Sets up an access point, which is off until `powerOn`.
     /// - Parameters:
-    ///   - signal: exact signal at the station, in dBm (`AccessPoint.signalRange`).
+    ///   - signal: exact signal at the station, in dBm (-100 to -1; 0 is "unknown" to the kernel).
     ///   - channel: 1 to 14 on 2.4 GHz, 36 and above on 5 GHz.
     ///   - hidden: whether beacons omit the SSID.
     ///   - settings: further lines of hostapd.conf, such as more networks (`bss=`).
@@ -182,36 +182,6 @@ public actor Lab {
     }
     private var upstream: Upstream?
 
-    /// Plugs a cable into the device, which then carries its traffic. The scenario must pull it out.
-    /// - Parameter upstream: network behind it; nil for none.
-    public func cable(to upstream: Upstream? = nil) throws -> Cable {
-        try Cable(to: upstream?.namespace, directory: directory)
-    }
-
-    /// Connects a VPN through this access point, which then carries the device's traffic.
-    public func tunnel(to upstream: Upstream, through accessPoint: AccessPoint) throws -> Tunnel {
-        try Tunnel(
-            to: upstream.namespace, over: station.interface, gateway: accessPoint.gateway, directory: directory)
-    }
-
-    /// Connects a modem to the device, which then carries its traffic. The scenario must remove it.
-    /// - Parameter metric: metric of its default route.
-    public func modem(metric: Int = 10) throws -> Modem { try Modem(metric: metric, log: commandLog) }
-
-    /// Starts a simulated ModemManager, and root's helper. The scenario must end them.
-    /// - Parameters:
-    ///   - program: the simulated ModemManager.
-    ///   - helper: the package's helper.
-    public func modemManager(_ program: String, helper: String) async throws -> ModemManager {
-        try await ModemManager(program: program, helper: helper, directory: directory)
-    }
-
-    /// Starts root's helper for radios. The scenario must end it.
-    /// - Parameter path: the package's helper.
-    public func radioHelper(_ path: String) throws -> RadioHelper {
-        try RadioHelper(path, interface: station.interface, log: commandLog)
-    }
-
     /// Pings `address` from the station until the end of the scenario.
     public func pinger(to address: IPv4Address = everywhere, every interval: Duration = Pinger.interval) throws
         -> Pinger
@@ -220,11 +190,6 @@ public actor Lab {
             target: address, identifier: UInt16(truncatingIfNeeded: 0xa17 + pingers.count), every: interval)
         pingers.append(pinger)
         return pinger
-    }
-
-    /// Connects from the device to an access point's echo server, over the current network.
-    public nonisolated func echoConnection(with accessPoint: AccessPoint) async throws -> EchoConnection {
-        try await EchoConnection(with: accessPoint.gateway)
     }
 
     /// Starts a program for the scenario, such as the agent. The program ends with the lab at the latest. Its output

@@ -1,5 +1,4 @@
 import AgentModel
-import Linux
 
 public enum LabError: Error, Equatable {
     /// The kernel or the user's rights do not allow simulated radios.
@@ -9,7 +8,6 @@ public enum LabError: Error, Equatable {
     case failed(program: String, status: Int32, said: String)
     /// A daemon ended unexpectedly. `said` is the end of its log.
     case ended(program: String, said: String)
-    case refused(command: String, reply: String)
     case system(SystemError)
     case timedOut(what: String, limit: Duration)
     case noRadioLeft(accessPoints: Int)
@@ -26,7 +24,6 @@ extension LabError: CustomStringConvertible {
         case .missing(let program): "a program is missing, run board/lab/install: \(program)"
         case .failed(let program, let status, let said): "\(program) ended with status \(status): \(said)"
         case .ended(let program, let said): "\(program) ended unexpectedly: \(said)"
-        case .refused(let command, let reply): "wpa_supplicant or hostapd refused \(command): \(reply)"
         case .system(let error): "\(error)"
         case .timedOut(let what, let limit): "still waiting after \(limit) for: \(what)"
         case .noRadioLeft(let count): "all \(count) access points of the lab are in use"

@@ -75,12 +75,6 @@ final class NamespaceInterface: Sendable {
         return try NamespaceInterface(newName)
     }
 
-    var isUp: Bool {
-        var request = request()
-        return ioctl(control.number, UInt(SIOCGIFFLAGS), &request) == 0
-            && Int32(request.ifr_ifru.ifru_flags) & Int32(IFF_UP) != 0
-    }
-
     var address: IPv4Address? {
         var request = request()
         guard ioctl(control.number, UInt(SIOCGIFADDR), &request) == 0 else { return nil }

@@ -1,4 +1,3 @@
-import AgentModel
 import Glibc
 
 /// The lab's internet: a network namespace with a name server, a web server and a broker at public-looking addresses

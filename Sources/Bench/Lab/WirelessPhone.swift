@@ -5,7 +5,7 @@ import Glibc
 /// A phone with its own radio: joins networks with the real wpa_supplicant, gets an address by DHCP, and has a browser.
 public actor WirelessPhone {
     private let radio: Radio
-    private let namespace: NetworkNamespace
+    nonisolated let namespace: NetworkNamespace
     private let directory: String
     private let name: String
     private let interface: NamespaceInterface
@@ -14,7 +14,6 @@ public actor WirelessPhone {
     private var guests: [Program] = []
     private var pingers: [Pinger] = []
 
-    public nonisolated var address: BSSID { radio.address }
     public nonisolated var interfaceName: String { radio.interface }
 
     /// - Parameter signal: the phone's signal at other radios, in dBm.
@@ -96,10 +95,6 @@ public actor WirelessPhone {
         }
         pingers.append(pinger)
         return pinger
-    }
-
-    public nonisolated func browser(at address: IPv4Address) -> PhoneBrowser {
-        PhoneBrowser(namespace: namespace, address: address)
     }
 
     /// Starts a program on the phone. The program ends with the phone at the latest. Its output goes to `<log>.log` in

@@ -1,7 +1,6 @@
 import AgentModel
 import Failover
 import Glibc
-import Linux
 
 extension RecordReader {
     public static func read(_ path: String) throws(RecordError) -> [RecordedRun] {

@@ -1,4 +1,3 @@
-import AgentModel
 import Failover
 
 // Wi-Fi Easy Connect: a device without a network listens for a configurator.

@@ -30,8 +30,6 @@ extension AgentCore {
         set { stations[inUse] = newValue }
     }
 
-    private var all: [StationID] { [inUse, spare].compactMap(\.self) }
-
     package var isInterfaceUp: Bool { kernel.stations[inUse]?.isUp ?? false }
     package var isSupplicantAvailable: Bool { current.isSupplicantAvailable }
 

@@ -27,11 +27,11 @@ extension DHCPClient {
         return broadcast(message)
     }
 
-    mutating func renewal(of lease: Lease, _ exchange: Exchange, at now: Instant) -> Effect {
+    mutating func renewal(of lease: Lease, _ exchange: Exchange) -> Effect {
         .unicast(more(of: lease, exchange).bytes, from: lease.address, to: lease.server)
     }
 
-    mutating func rebinding(of lease: Lease, _ exchange: Exchange, at now: Instant) -> Effect {
+    mutating func rebinding(of lease: Lease, _ exchange: Exchange) -> Effect {
         broadcast(more(of: lease, exchange), from: lease.address)
     }
 

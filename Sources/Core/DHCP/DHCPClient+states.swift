@@ -146,14 +146,14 @@ extension DHCPClient {
         let exchange = exchange(at: now, until: binding.lease.rebinding)
         binding.phase = .renewing(exchange)
         state = .bound(binding)
-        return [renewal(of: binding.lease, exchange, at: now)]
+        return [renewal(of: binding.lease, exchange)]
     }
 
     private mutating func rebind(_ binding: inout Binding, at now: Instant) -> [Effect] {
         let exchange = exchange(at: now, until: binding.lease.expiry)
         binding.phase = .rebinding(exchange)
         state = .bound(binding)
-        return [rebinding(of: binding.lease, exchange, at: now)]
+        return [rebinding(of: binding.lease, exchange)]
     }
 
     // MARK: Time

@@ -1,7 +1,6 @@
 import AgentCore
 import AgentModel
 import AppProtocol
-import Linux
 import Supplicant
 
 // Wi-Fi Easy Connect: a network from a configurator causes a switch, like an app's command.

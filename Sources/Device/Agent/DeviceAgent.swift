@@ -64,7 +64,7 @@ public final class DeviceAgent {
     var setupAccessPointLeftover: Task<Void, Never>?
     /// Access points in range before the station's interface went down for the setup access point.
     var seenBeforeSetupAccessPoint: [BSS] = []
-    var setupAccessPointPage: (any SetupAccessPointServices)?
+    var setupAccessPointPage: AccessPointPage?
     /// Runs between setting an interface down and up.
     var interfacePause: LoopTimer?
     var onAddressChange: (Set<String>) -> Void = { _ in }

@@ -1,6 +1,5 @@
 import AgentModel
 import CryptoExtras
-import KeyFile
 
 /// Key that WPA2 derives from a passphrase: PBKDF2 with HMAC-SHA1, 4096 rounds, the SSID as salt, 256 bits (IEEE
 /// 802.11-2020, annex J.4.1). Takes milliseconds, so it is done once, when a network is stored.

@@ -1,4 +1,3 @@
-import AgentModel
 import DNS
 
 /// DNS answers on the setup access point: every name resolves to the device, so that phones find its page.

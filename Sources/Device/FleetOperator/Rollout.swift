@@ -148,7 +148,7 @@ public struct Rollout: Sendable {
         if !hasHeardKept, let end = kept.end, end <= now { heardKept() }
         for (id, activity) in activities {
             switch activity {
-            case .asked(_, let until) where until <= now: fail(id, "noAnswer", at: now)
+            case .asked(_, let until) where until <= now: fail(id, at: now)
             case .resting(let until) where until <= now:
                 activities[id] = nil
                 consider(id)
@@ -167,7 +167,7 @@ public struct Rollout: Sendable {
         if message.topic == answers {
             handleLine(message.payload, at: now, &messages)
         } else if let id = device(of: message.topic, "switch") {
-            follow(message.payload, of: id, at: now, &messages)
+            follow(message.payload, of: id, &messages)
         } else if let id = roster.record(message), keys[id] != nil {
             if message.topic.hasSuffix("/availability"), !message.isRetained { failures[id] = nil }
             if let list = roster.devices[id]?.backups { recordPhase(list, of: id) }
@@ -335,7 +335,7 @@ public struct Rollout: Sendable {
         // The device has already dropped the password, or never had it.
         case .drop where error.code == .unknownNetwork: record(id, .undone)
         case _ where error.code.kind == .tryLater || error.code.kind == .deviceFailure:
-            fail(id, error.code.rawValue, at: now)
+            fail(id, at: now)
         // The device is already in that network or cannot switch now. Its network shows which password is right.
         case .attempt: endTrial(of: id, error.code.rawValue)
         case .agree, .stage, .drop: refuse(id, error.code.rawValue)
@@ -363,9 +363,7 @@ public struct Rollout: Sendable {
         }
     }
 
-    private mutating func follow(
-        _ payload: [UInt8], of id: String, at now: Instant, _ messages: inout [OutgoingMessage]
-    ) {
+    private mutating func follow(_ payload: [UInt8], of id: String, _ messages: inout [OutgoingMessage]) {
         guard case .trying(let switchId, _) = activities[id],
             let status = try? Line.decode(SwitchStatus.self, from: payload),
             status.switchId == switchId
@@ -413,7 +411,7 @@ public struct Rollout: Sendable {
     private mutating func refuse(_ id: String, _ reason: String) { record(id, .refused, reason) }
 
     /// Schedules another request after a pause, up to ``attempts`` failures in a row.
-    private mutating func fail(_ id: String, _ reason: String, at now: Instant) {
+    private mutating func fail(_ id: String, at now: Instant) {
         questions = questions.filter { $0.value != id }
         failures[id, default: 0] += 1
         guard failures[id] ?? 0 < Self.attempts else {

@@ -1,4 +1,3 @@
-import AgentModel
 import DBus
 
 /// Improv's GATT service and advertisement for BlueZ (doc/gatt-api.txt and doc/advertising-api.txt of BlueZ). A value:

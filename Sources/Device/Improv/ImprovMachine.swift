@@ -1,5 +1,4 @@
 import AgentModel
-import AppProtocol
 
 /// Whether Improv needs authorisation, and how long it lasts.
 public struct ImprovSettings: Sendable, Equatable {
@@ -155,7 +154,7 @@ public struct ImprovMachine: Sendable {
         switch event {
         case .device(let device): learn(device, now)
         case .authorized: authorize(now, &effects)
-        case .command(let command): perform(command, now, &effects)
+        case .command(let command): perform(command, &effects)
         case .refused(let error): lastReported.error = error; effects.append(.error(error))
         case .joined(let outcome): joined(outcome, now, &effects)
         case .scanned(let networks): scanned(networks, &effects)
@@ -206,7 +205,7 @@ public struct ImprovMachine: Sendable {
 
     // MARK: Commands
 
-    private mutating func perform(_ command: ImprovCommand, _ now: Instant, _ effects: inout [Effect]) {
+    private mutating func perform(_ command: ImprovCommand, _ effects: inout [Effect]) {
         switch command {
         case .join(let ssid, let password): join(ssid, password, &effects)
         case .identify:

@@ -132,8 +132,6 @@ func checksum(_ bytes: some Sequence<UInt8>) -> UInt8 { bytes.reduce(0, &+) }
 
 /// Assembles the command that one client writes over BLE in pieces of any size.
 public struct ImprovAssembler: Sendable {
-    /// Maximum length of a packet in bytes: command, length, 255 bytes of data and checksum.
-    public static let longestPacket = 258
     /// Longest pause between two pieces. After that, the next piece begins a new packet.
     public static let patience = Duration.seconds(5)
 

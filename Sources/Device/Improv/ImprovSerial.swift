@@ -1,5 +1,3 @@
-import AgentModel
-
 /// Parser for a serial line (Improv 2.4, "Improv via Serial"): `IMPROV`, version, type, length, data, checksum. Skips
 /// other bytes between packets, such as console output.
 public struct ImprovSerialReader: Sendable {

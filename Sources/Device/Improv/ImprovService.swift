@@ -29,7 +29,6 @@ public final class ImprovService {
         (self.agent, self.identify, self.log) = (agent, identify, log)
     }
 
-    public var state: ImprovState { machine.state }
     public var capabilities: ImprovCapabilities { machine.capabilities }
 
     /// Starts to follow the agent. Holds the transport weakly.

@@ -30,7 +30,7 @@ public final class SerialPort: ImprovTransport {
         guard descriptor >= 0 else { throw SystemError("open \(path)") }
         var attributes = termios()
         guard let code = Self.speeds[speed], tcgetattr(descriptor, &attributes) == 0 else {
-            let error = SystemError("set up \(path)", errno: Self.speeds[speed] == nil ? EINVAL : lastErrno())
+            let error = SystemError("set up \(path)", errno: Self.speeds[speed] == nil ? EINVAL : errno)
             close(descriptor)
             throw error
         }
@@ -89,5 +89,3 @@ public final class SerialPort: ImprovTransport {
         }
     }
 }
-
-private func lastErrno() -> Int32 { errno }

@@ -11,7 +11,7 @@ extension Bridge {
         } else if settings.discoveryPrefix != nil, message.topic == topics.homeAssistant {
             performForHomeAssistant(message, moment, &effects)
         } else if let prefix = settings.discoveryPrefix, message.topic == Topics.birth(prefix) {
-            greetHomeAssistant(message, prefix, &effects)
+            greetHomeAssistant(message, prefix)
         } else {
             let topic = String(message.topic.prefix(80)).printable
             report(.strangeTopic, "ignoring a message on a topic without subscription: \(topic)", &effects)
@@ -167,7 +167,7 @@ extension Bridge {
     // MARK: Home Assistant
 
     /// Publishes the retained messages again after a start of Home Assistant.
-    private mutating func greetHomeAssistant(_ message: IncomingMessage, _ prefix: String, _ effects: inout [Effect]) {
+    private mutating func greetHomeAssistant(_ message: IncomingMessage, _ prefix: String) {
         guard message.payload == Self.online, let topics = device.topics, let id = device.capabilities?.deviceId else {
             return
         }

@@ -1,5 +1,4 @@
 import AgentModel
-import AppProtocol
 
 /// The device's discovery message for Home Assistant 2024.12 or newer, with all entities (MQTT device discovery).
 ///

@@ -13,8 +13,6 @@ struct OutageLog: Sendable {
     private(set) var total = Duration.zero
     private(set) var last: OutageMessage?
 
-    var isOut: Bool { began != nil }
-
     func length(at now: Instant) -> Duration? { began.map { now - $0.at } }
 
     /// - Returns: the outage that ends now, unless it was too short.

@@ -34,6 +34,20 @@ extension DeviceCommand {
 }
 
 extension Console {
+    /// Runs a command that uses the device's files and perhaps the agent, and reports its failure.
+    static func run(json: Bool, _ command: (Console) async throws -> Void) async throws {
+        let console = current
+        do {
+            try await command(console)
+        } catch let failure as CommandFailure {
+            try console.report(failure, json: json)
+        } catch let failure as any KeyFileFailure {
+            try console.report(CommandFailure(failure), json: json)
+        } catch let error as ClientError {
+            try console.report(CommandFailure(error), json: json)
+        }
+    }
+
     func report(_ failure: CommandFailure, json: Bool) throws {
         if json {
             print(json: FailureDocument(failure))

@@ -1,8 +1,6 @@
 import AgentModel
-import AppClient
 import AppProtocol
 import ArgumentParser
-import KeyFile
 
 struct EnterpriseOptions: ParsableArguments {
     @Option(

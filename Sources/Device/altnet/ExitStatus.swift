@@ -6,7 +6,6 @@ import AppServer
 import Connectivity
 import Glibc
 import KeyFile
-import Linux
 
 extension ExitStatus {
     init(_ error: ClientError) {

@@ -64,7 +64,6 @@ public final class IPv4Runner {
     }
 
     public var lease: Lease? { client.lease }
-    public var staticAddress: StaticAddress? { fixed.address }
 
     /// Starts DHCP. The device is associated and authenticated.
     /// - Parameters:

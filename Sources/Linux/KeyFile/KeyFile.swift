@@ -24,7 +24,7 @@ public final class KeyFile {
     ///   - version: 2 writes the older format, in tests.
     package init(
         on medium: any Medium, path: String, findings: [StoreFinding] = [], maximumBackups: Int,
-        rootKey source: any RootKeySource, anchor: (any RollbackAnchor)? = nil,
+        rootKey source: any RootKeySource, anchor: FileAnchor? = nil,
         random: any RandomNumberGenerator = SystemRandomNumberGenerator(), now: @escaping () -> UInt32,
         version: UInt16 = RecordLog.currentVersion
     ) throws(KeyFileError) {
@@ -119,7 +119,7 @@ extension KeyFile {
     ///   - path: a file needs a directory without other stores, because the directory is locked.
     ///   - maximumBackups: in `allowedMaximum`. A longer stored list is kept until it is changed.
     package static func open(
-        path: String, maximumBackups: Int, rootKey: any RootKeySource, anchor: (any RollbackAnchor)? = nil
+        path: String, maximumBackups: Int, rootKey: any RootKeySource, anchor: FileAnchor? = nil
     ) throws(KeyFileError) -> KeyFile {
         if let device = try DeviceMedium.open(path: path) {
             return try KeyFile(

@@ -11,7 +11,7 @@ extension CheckRun {
         let wire = try await openPatiently()
         let now: BackupList = try await wire.get(.getBackups)
         guard !baseline.isKept(in: now) else { return baseline }
-        let wanted = try await entries(of: baseline, over: now, on: wire)
+        let wanted = try await entries(of: baseline, over: now)
         let body = JSONValue.networks(wanted).with(["ifRevision": .integer(now.revision)])
         let after: BackupList = try await wire.get(.updateBackups, body)
         if baseline.isKept(in: after) { return baseline }
@@ -21,7 +21,7 @@ extension CheckRun {
     }
 
     /// Returns entries for the earlier list: hashes that the device still has, else passwords.
-    private func entries(of baseline: Baseline, over now: BackupList, on wire: Wire) async throws -> [JSONValue] {
+    private func entries(of baseline: Baseline, over now: BackupList) async throws -> [JSONValue] {
         var entries: [JSONValue] = []
         for network in baseline.backups.networks {
             let isThere = now.networks.contains { $0.hash == network.hash && $0.isHidden == network.isHidden }

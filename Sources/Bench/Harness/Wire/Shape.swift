@@ -14,8 +14,6 @@ indirect enum Shape: Sendable {
     case integer(ClosedRange<Int>)
     /// Nonempty text.
     case text
-    /// Text that may be empty.
-    case anyText
     /// Text with a length in bytes of UTF-8.
     case textOf(ClosedRange<Int>)
     case oneOf([String])
@@ -45,7 +43,6 @@ indirect enum Shape: Sendable {
         case .bool: if case .bool = value { isRight = true } else { isRight = false }
         case .integer(let range): isRight = value.integer.map(range.contains) ?? false
         case .text: isRight = value.text?.isEmpty == false
-        case .anyText: isRight = value.text != nil
         case .textOf(let length): isRight = value.text.map { length.contains($0.utf8.count) } ?? false
         case .oneOf(let words): isRight = value.text.map(words.contains) ?? false
         case .base64(let count): isRight = value.text.map { Self.isBase64($0, of: count) } ?? false
@@ -114,7 +111,7 @@ extension Shape: CustomStringConvertible {
         case .bool: "true or false"
         case .integer(let range) where range.upperBound == .max: "a whole number from \(range.lowerBound)"
         case .integer(let range): "a whole number from \(range.lowerBound) to \(range.upperBound)"
-        case .text, .anyText: "text"
+        case .text: "text"
         case .textOf(let length): "text of \(length.lowerBound) to \(length.upperBound) bytes"
         case .oneOf(let words): "one of \(words.joined(separator: ", "))"
         case .base64(let count): "the Base64 of \(count) bytes"

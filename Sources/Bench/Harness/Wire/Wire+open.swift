@@ -46,8 +46,6 @@ enum SessionFault: Sendable {
     case otherCertificate
     /// Sends a proof from another connection.
     case replayed(SessionRequest)
-    /// Sends the device's own nonce.
-    case reflected
 }
 
 enum WireConnectFailure: Error {
@@ -114,14 +112,9 @@ extension Wire {
                 throw Deviation("the certificate of the pairing code", got: "another")
             }
             let greeting = try Greeting(line: await line())
-            var (proven, nonce) = (certificate, Nonce.random())
-            switch fault {
-            case .otherCertificate: proven = CertificateFingerprint(of: [0])
-            case .reflected: nonce = greeting.nonce
-            case .replayed, nil: break
-            }
+            let proven = if case .otherCertificate = fault { CertificateFingerprint(of: [0]) } else { certificate }
             let transcript = SessionTranscript(
-                deviceId: device.deviceId, certificate: proven, deviceNonce: greeting.nonce, appNonce: nonce)
+                deviceId: device.deviceId, certificate: proven, deviceNonce: greeting.nonce, appNonce: Nonce.random())
             var request = transcript.opening(named: device.name, with: device.localKey)
             if case .replayed(let earlier) = fault { request = earlier }
             await write(try Request(id: "open", content: .open(request)).line() + [UInt8(ascii: "\n")])

@@ -1,4 +1,3 @@
-import AgentModel
 import Simulation
 
 /// Bar chart of the medians, with a panel and scale per event: time without a network.

@@ -1,8 +1,6 @@
 import AgentModel
-import AppClient
 import FoundationEssentials
 import Glibc
-import Linux
 
 /// Software that keeps a device on Wi-Fi, controlled by the benchmark. Each is the unmodified Debian package,
 /// configured for two known networks as its documentation says.

@@ -1,6 +1,3 @@
-import AgentModel
-import Failover
-
 /// Results of altnet, the peers and the oracle in one scenario: means over several seeds.
 public struct Comparison: Sendable, Hashable {
     public let scenario: String

@@ -1,5 +1,3 @@
-import AgentModel
-
 public struct RunPlan {
     public enum Extent: Sendable {
         case passes(Int)

@@ -1,7 +1,6 @@
 import AgentCore
 import AgentModel
 import AppProtocol
-import Failover
 import KeyFile
 
 /// A simulated device under external control: the agent's core in a continuing world that can change at any time.

@@ -1,4 +1,3 @@
-import AgentModel
 import Randomness
 
 #if canImport(Glibc)

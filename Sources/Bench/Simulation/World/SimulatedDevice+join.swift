@@ -1,5 +1,4 @@
 import AgentModel
-import Failover
 
 // wpa_supplicant from the order to join until the link.
 extension SimulatedDevice {

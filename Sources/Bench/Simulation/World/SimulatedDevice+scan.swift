@@ -1,5 +1,4 @@
 import AgentModel
-import Failover
 
 extension SimulatedDevice {
     struct Scan {

@@ -1,5 +1,4 @@
 import AgentModel
-import Failover
 
 /// The air of a scenario as a pure function of scenario, seed and time, independent of the device.
 ///

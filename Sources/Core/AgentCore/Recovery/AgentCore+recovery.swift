@@ -33,8 +33,6 @@ struct FailedJoins: Sendable {
 }
 
 extension AgentCore {
-    package var recoveryState: RecoverySteps.PersistentState { recovery.steps.state }
-
     // MARK: Firmware
 
     mutating func radioAnswered(_ station: StationID, _ isAnswer: Bool) {

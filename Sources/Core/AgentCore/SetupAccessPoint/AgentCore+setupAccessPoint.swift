@@ -1,7 +1,6 @@
 import AgentModel
 import AppProtocol
 import Failover
-import KeyFile
 
 /// State of the setup access point: whether it is wanted, and what the radio allows.
 struct SetupAccessPointState: Sendable {
@@ -59,8 +58,6 @@ struct SetupAccessPointState: Sendable {
 
 // Opens and closes the setup access point, reviewed after every event.
 extension AgentCore {
-    package var setupAccessPointReason: SetupAccessPoint.Reason? { setupAccessPoint.wish?.opening?.reason }
-
     mutating func reviewSetupAccessPoint() {
         guard var wish = setupAccessPoint.wish, switches.hasBegun else { return }
         wish.review(setupAccessPointCircumstances, at: now.instant)

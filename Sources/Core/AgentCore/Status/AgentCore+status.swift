@@ -64,7 +64,7 @@ struct ServiceStatus: Sendable {
     /// Minimum change in dB. Fewer updates wake the service manager less often.
     private static let newsworthyChange = 5
 
-    mutating func measured(_ reading: Int, _ counts: StationInfo? = nil) {
+    mutating func measured(_ reading: Int) {
         if let signal, abs(reading - signal) < Self.newsworthyChange { return }
         signal = reading
     }

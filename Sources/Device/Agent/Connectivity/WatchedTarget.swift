@@ -1,6 +1,5 @@
 import AgentCore
 import AgentModel
-import AppProtocol
 import Connectivity
 import Linux
 

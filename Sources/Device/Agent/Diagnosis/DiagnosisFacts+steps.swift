@@ -1,6 +1,5 @@
 import AgentModel
 import AppProtocol
-import Connectivity
 
 // Findings as text, with remedies.
 extension DiagnosisFacts {

@@ -1,6 +1,5 @@
 import AgentModel
 import AppProtocol
-import Connectivity
 
 /// Findings by layer; nil for a layer that was not reached in time.
 package struct DiagnosisFacts: Sendable, Equatable {

@@ -1,4 +1,3 @@
-import AppServer
 import KeyFile
 
 /// A file of altnet on a device, and the actions that remove it. `PersistentFile.all` is the only list: resets use it,

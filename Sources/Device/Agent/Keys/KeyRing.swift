@@ -1,7 +1,6 @@
 import AgentModel
 import AppProtocol
 import AppServer
-import KeyFile
 import Linux
 import Synchronization
 

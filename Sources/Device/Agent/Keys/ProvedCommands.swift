@@ -1,4 +1,3 @@
-import AgentModel
 import AppProtocol
 
 /// Commands proved with apps' keys, stored until they expire, as a relay may replay them.

@@ -1,5 +1,4 @@
 import AgentModel
-import Failover
 
 /// State of one source of outside data, and content of its mark.
 enum ReadingMark: Hashable, Sendable {

@@ -1,6 +1,5 @@
 import AgentModel
 import Glibc
-import Linux
 
 extension DeviceAgent {
     /// Interfaces with a `phy80211` in sysfs.

@@ -1,7 +1,6 @@
 import AgentCore
 import AgentModel
 import Connectivity
-import Failover
 
 extension ConnectivitySettings {
     init(from reader: inout SettingsReader) {

@@ -3,7 +3,6 @@ import AgentModel
 import AppProtocol
 import DHCP
 import Failover
-import KeyFile
 import Logging
 
 /// All settings of the agent: on a board from a commented file, on a development machine from environment variables

@@ -8,7 +8,7 @@ import Netlink
 // Performs the core's orders for the setup access point.
 extension DeviceAgent {
     /// Sets the page to open with the setup access point. Call this before the agent begins.
-    package func open(_ page: any SetupAccessPointServices) { setupAccessPointPage = page }
+    package func open(_ page: AccessPointPage) { setupAccessPointPage = page }
 
     package func browserAsked() { handle(.browserAsked) }
 

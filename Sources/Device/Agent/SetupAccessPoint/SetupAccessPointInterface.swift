@@ -18,7 +18,7 @@ final class SetupAccessPointInterface {
         let replyDirectory: String
         let point: SetupAccessPointCredentials
         let routes: RouteMonitor
-        let page: (any SetupAccessPointServices)?
+        let page: AccessPointPage?
     }
 
     private static let limit = Duration.seconds(8)

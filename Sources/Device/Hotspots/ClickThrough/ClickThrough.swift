@@ -6,7 +6,7 @@ import Linux
 import NIOCore
 
 /// The provider for portals that only need accepted terms, by form or link. It asks a user for all other fields.
-public struct ClickThrough: ProviderService {
+public struct ClickThrough {
     private static let steps = 3
     /// Number of checks for internet access after the last page.
     private static let looks = 3
@@ -168,15 +168,11 @@ extension CaptiveNetwork.Probe {
     }
 }
 
-public protocol ProviderService {
-    mutating func answer(_ request: ProviderRequest.Content) async -> ProviderAnswer
-}
-
 /// Runs a provider as a program: requests on standard input, answers on standard output, until the input ends.
-public struct ProviderProgram<Service: ProviderService> {
-    private var service: Service
+public struct ProviderProgram {
+    private var service: ClickThrough
 
-    public init(_ service: Service) { self.service = service }
+    public init(_ service: ClickThrough) { self.service = service }
 
     public consuming func run() async {
         var splitter = LineSplitter()

@@ -1,5 +1,4 @@
 import AgentModel
-import AppProtocol
 import NIOCore
 
 /// Performs the effects of ``SignIn`` on a single event loop.

@@ -72,16 +72,7 @@ struct PairCommand: AsyncParsableCommand {
         if force, output == nil || output == "-" { throw ValidationError("--force needs --output with a file") }
     }
 
-    func run() async throws {
-        let console = Console.current
-        do { try await pair(console) } catch let failure as CommandFailure {
-            try console.report(failure, json: json)
-        } catch let failure as any KeyFileFailure {
-            try console.report(CommandFailure(failure), json: json)
-        } catch let error as ClientError {
-            try console.report(CommandFailure(error), json: json)
-        }
-    }
+    func run() async throws { try await Console.run(json: json) { try await pair($0) } }
 
     private func pair(_ console: Console) async throws {
         if easyConnect { return try presentEasyConnect(console) }

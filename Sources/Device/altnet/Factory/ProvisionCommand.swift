@@ -99,18 +99,7 @@ struct ProvisionCommand: AsyncParsableCommand {
         if quiet, options.json { throw ValidationError("--quiet and --json exclude each other") }
     }
 
-    func run() async throws {
-        let console = Console.current
-        do {
-            try await run(console)
-        } catch let failure as CommandFailure {
-            try console.report(failure, json: options.json)
-        } catch let failure as any KeyFileFailure {
-            try console.report(CommandFailure(failure), json: options.json)
-        } catch let error as ClientError {
-            try console.report(CommandFailure(error), json: options.json)
-        }
-    }
+    func run() async throws { try await Console.run(json: options.json) { try await run($0) } }
 
     private func run(_ console: Console) async throws {
         let settings = try options.settings(stateDirectory: stateDir)

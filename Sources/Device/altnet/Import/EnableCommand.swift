@@ -1,4 +1,3 @@
-import Agent
 import AgentModel
 import AppClient
 import AppProtocol
@@ -64,18 +63,7 @@ struct EnableCommand: AsyncParsableCommand {
         if options.json, !yes, !confirm { throw ValidationError("--json cannot ask: give --yes") }
     }
 
-    func run() async throws {
-        let console = Console.current
-        do {
-            try await run(console)
-        } catch let failure as CommandFailure {
-            try console.report(failure, json: options.json)
-        } catch let failure as any KeyFileFailure {
-            try console.report(CommandFailure(failure), json: options.json)
-        } catch let error as ClientError {
-            try console.report(CommandFailure(error), json: options.json)
-        }
-    }
+    func run() async throws { try await Console.run(json: options.json) { try await run($0) } }
 
     private func run(_ console: Console) async throws {
         guard root != nil || geteuid() == 0 else {

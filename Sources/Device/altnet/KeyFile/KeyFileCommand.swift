@@ -1,5 +1,4 @@
 import Agent
-import AgentModel
 import ArgumentParser
 import Glibc
 import KeyFile

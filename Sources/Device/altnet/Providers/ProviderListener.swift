@@ -1,7 +1,6 @@
 import AgentModel
 import AppServer
 import Glibc
-import Hotspots
 import Linux
 
 /// Host of the providers: one process for each connection, which becomes the provider. The host keeps its user, so that

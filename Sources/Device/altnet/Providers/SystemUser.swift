@@ -1,6 +1,5 @@
 import AgentModel
 import Glibc
-import Linux
 
 struct SystemUser {
     let name: String

@@ -1,17 +1,6 @@
 import AgentModel
 import Crypto
 
-/// Stores the newest position outside the store, to detect an older image. An attacker who can write both can roll back
-/// both. Put the anchor where that is harder: another chip, a TPM, or a partition verified by other means.
-package protocol RollbackAnchor {
-    /// - Parameter keys: keys from all root keys that may have been in use when the anchor was written.
-    /// - Returns: the last stored position; nil if there is none.
-    /// - Throws: `anchorDamaged` if none of the keys wrote the content.
-    func read(_ keys: [AnchorKey]) throws(KeyFileError) -> StorePosition?
-    /// Stores a position durably.
-    func advance(to position: StorePosition, _ key: AnchorKey) throws(KeyFileError)
-}
-
 /// Position of a store's last record.
 package struct StorePosition: Sendable, Equatable {
     /// Number of the commit, which increases with each one.
@@ -27,12 +16,12 @@ package struct StorePosition: Sendable, Equatable {
 
 /// Compares the store with its anchor at opening, and updates the anchor after commits.
 struct RollbackDetector {
-    private let anchor: any RollbackAnchor
+    private let anchor: FileAnchor
     private var last: StorePosition?
     /// False if the anchor's content is unreadable: it is then never overwritten.
     private var isUsable = true
 
-    init(_ anchor: any RollbackAnchor) { self.anchor = anchor }
+    init(_ anchor: FileAnchor) { self.anchor = anchor }
 
     mutating func compare(_ log: RecordLog, roots: [Secret]) -> [StoreFinding] {
         do {
@@ -82,7 +71,10 @@ struct RollbackDetector {
     func isUpToDate(with log: RecordLog) -> Bool { !isUsable || last == log.position }
 }
 
-/// An anchor in a file with two slots, written in turn, so that an interrupted write leaves the other one
+/// Stores the newest position outside the store, to detect an older image. An attacker who can write both can roll back
+/// both. Put the anchor where that is harder: another chip, a TPM, or a partition verified by other means.
+///
+/// The file has two slots, written in turn, so that an interrupted write leaves the other one
 /// (Docs/contributor/key-file.md). Never overwrites a file without a valid slot: it may belong to another program.
 public final class FileAnchor {
     private let name: String
@@ -105,9 +97,10 @@ public final class FileAnchor {
         self.name = name
         self.files = files
     }
-}
 
-extension FileAnchor: RollbackAnchor {
+    /// - Parameter keys: keys from all root keys that may have been in use when the anchor was written.
+    /// - Returns: the last stored position; nil if there is none.
+    /// - Throws: `anchorDamaged` if none of the keys wrote the content.
     package func read(_ keys: [AnchorKey]) throws(KeyFileError) -> StorePosition? {
         newest = nil
         isDurable = false
@@ -117,6 +110,7 @@ extension FileAnchor: RollbackAnchor {
         return newest?.position
     }
 
+    /// Stores a position durably.
     package func advance(to position: StorePosition, _ key: AnchorKey) throws(KeyFileError) {
         guard let descriptor = try files.open(name, forWriting: true) else { return try make(position, key) }
         defer { files.close(descriptor) }

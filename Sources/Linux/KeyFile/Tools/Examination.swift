@@ -25,7 +25,7 @@ package struct Examination: Equatable {
     ///   - findings: problems of medium and keys.
     ///   - path: name of the medium in messages.
     package init(
-        of medium: any Medium, roots: [Secret]?, anchor: (any RollbackAnchor)? = nil, findings: [StoreFinding] = [],
+        of medium: any Medium, roots: [Secret]?, anchor: FileAnchor? = nil, findings: [StoreFinding] = [],
         path: String
     ) throws(KeyFileError) {
         geometry = medium.geometry
@@ -61,7 +61,7 @@ package struct Examination: Equatable {
 
     /// - Returns: the active sector.
     private mutating func recover(
-        _ medium: any Medium, _ roots: [Secret], _ anchor: (any RollbackAnchor)?, path: String
+        _ medium: any Medium, _ roots: [Secret], _ anchor: FileAnchor?, path: String
     ) throws(KeyFileError) -> LogRecovery.Active? {
         let recovery: LogRecovery
         do { recovery = try LogRecovery(of: medium, roots: roots, path: path) } catch {
@@ -89,7 +89,7 @@ package struct Examination: Equatable {
 
     /// Compares the state with the anchor without changing the anchor.
     private static func compare(
-        _ anchor: any RollbackAnchor, _ position: StorePosition?, _ roots: [Secret]
+        _ anchor: FileAnchor, _ position: StorePosition?, _ roots: [Secret]
     ) -> [StoreFinding] {
         do {
             return RollbackDetector.compare(found: position, with: try anchor.read(roots.map { AnchorKey(root: $0) }))

@@ -5,15 +5,8 @@ import DHCP
 import NIOCore
 import Synchronization
 
-/// The services of the setup access point while it is open.
-package protocol SetupAccessPointServices: Sendable {
-    /// - Parameter interface: interface of the access point; others are not served.
-    func open(on interface: String, address: IPv4Address) async throws
-    func close() async
-}
-
 /// Page and name server of the setup access point, on ports 80 and 53.
-package final class AccessPointPage: SetupAccessPointServices {
+package final class AccessPointPage: Sendable {
     private struct Running {
         let web: WebListener
         let names: any Channel
@@ -28,6 +21,7 @@ package final class AccessPointPage: SetupAccessPointServices {
         (self.page, self.loop, self.onBrowserRequest) = (page, loop, onBrowserRequest)
     }
 
+    /// - Parameter interface: interface of the access point; others are not served.
     /// - Throws: a system error, for example if another program has a port. Then nothing is open.
     package func open(on interface: String, address: IPv4Address) async throws {
         await close()

@@ -1,15 +1,16 @@
-import AgentModel
 import Glibc
 
+@testable import Lab
+
 /// HTTP client for the device's page, with a connection per request and the token of the last form.
-public struct PhoneBrowser: Sendable {
+struct PhoneBrowser: Sendable {
     let namespace: NetworkNamespace
     let address: IPv4Address
 
-    public struct Answer: Sendable {
-        public let status: Int
-        public let location: String?
-        public let body: String
+    struct Answer: Sendable {
+        let status: Int
+        let location: String?
+        let body: String
 
         /// - Returns: nil unless the text is an HTTP/1.1 response.
         init?(_ text: String) {
@@ -23,20 +24,20 @@ public struct PhoneBrowser: Sendable {
         }
     }
 
-    public struct Result: Sendable {
-        public let page: String
+    struct Result: Sendable {
+        let page: String
         /// Times when the form was sent and when the result was shown.
-        public let submitted: ContinuousClock.Instant
-        public let shown: ContinuousClock.Instant
+        let submitted: ContinuousClock.Instant
+        let shown: ContinuousClock.Instant
     }
 
-    public func get(
+    func get(
         _ path: String, host: String? = nil, within limit: Duration = .seconds(4)
     ) async throws -> Answer {
         try await send("GET \(path) HTTP/1.1\r\nHost: \(host ?? "\(address)")\r\n\r\n", within: limit)
     }
 
-    public func post(_ path: String, _ fields: String) async throws -> Answer {
+    func post(_ path: String, _ fields: String) async throws -> Answer {
         let page = try await get("/networks").body
         guard let token = page.firstMatch(of: /name="token" value="([0-9a-f]+)"/)?.1 else {
             throw LabError.unexpected("a page without a form: \(page.prefix(200))")
@@ -49,7 +50,7 @@ public struct PhoneBrowser: Sendable {
     }
 
     /// Submits a network, and polls the result like the page's script. Meanwhile the device may be unreachable.
-    public func join(_ fields: String, within limit: Duration) async throws -> Result {
+    func join(_ fields: String, within limit: Duration) async throws -> Result {
         let submitted = ContinuousClock.now
         var answer = try await post("/join", fields)
         try await eventually(within: limit, every: .milliseconds(700), "the page to tell the result") {
@@ -60,7 +61,7 @@ public struct PhoneBrowser: Sendable {
     }
 
     /// Sends a request and returns the answer up to the end of the connection.
-    public func send(_ request: String, within limit: Duration) async throws -> Answer {
+    func send(_ request: String, within limit: Duration) async throws -> Answer {
         let text = try await exchange(Array(request.utf8), within: limit)
         guard let answer = Answer(text) else { throw LabError.unexpected("no answer of HTTP: \(text.prefix(200))") }
         return answer
@@ -98,7 +99,7 @@ public struct PhoneBrowser: Sendable {
     }
 
     /// Asks the device's name server for an IPv4 address; nil if it knows none.
-    public func lookUp(_ name: String, within limit: Duration = .seconds(4)) async throws -> IPv4Address? {
+    func lookUp(_ name: String, within limit: Duration = .seconds(4)) async throws -> IPv4Address? {
         let socket = try namespace.enter { () throws(LabError) in try FileDescriptor.socket(AF_INET, SOCK_DGRAM) }
         guard address.withSocketAddress(port: 53, { connect(socket.number, $0, $1) }) == 0 else {
             throw LabError.lastCall("reach the name server at \(address)")
@@ -123,5 +124,11 @@ public struct PhoneBrowser: Sendable {
         guard answer[7] == 1, count >= question.count + 16 else { return nil }
         let bytes = answer[(count - 4)..<count].map(\.self)
         return IPv4Address(bytes[0], bytes[1], bytes[2], bytes[3])
+    }
+}
+
+extension WirelessPhone {
+    nonisolated func browser(at address: IPv4Address) -> PhoneBrowser {
+        PhoneBrowser(namespace: namespace, address: address)
     }
 }

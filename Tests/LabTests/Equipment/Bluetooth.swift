@@ -1,21 +1,22 @@
 import FoundationEssentials
 import Glibc
-import Linux
 import Synchronization
+
+@testable import Lab
 
 /// BlueZ on a private bus, with two virtual controllers that reach each other: `hci0` for the device, `hci1` for a
 /// phone.
-public final class Bluetooth: Sendable {
+final class Bluetooth: Sendable {
     private let programs: [Program]
     private let bluez: Mutex<Program>
     private let directory: String
     /// Address of the bus in the format of `DBUS_SYSTEM_BUS_ADDRESS`.
-    public let bus: String
+    let bus: String
 
     private static let daemon = "/usr/libexec/bluetooth/bluetoothd"
 
     /// Why Bluetooth is unavailable; nil if it is available.
-    public static var obstacle: String? {
+    static var obstacle: String? {
         for program in [daemon, "/usr/bin/btvirt", "/usr/bin/dbus-daemon"] where access(program, X_OK) != 0 {
             return "\(program) is missing: install bluez, bluez-test-tools and dbus-daemon"
         }
@@ -57,14 +58,14 @@ public final class Bluetooth: Sendable {
             log: "\(directory)/bluetoothd.log")
     }
 
-    public func restart() throws {
+    func restart() throws {
         try bluez.withLock { bluez in
             bluez.kill()
             bluez = try Self.start(bus: bus, directory: directory)
         }
     }
 
-    public func end() {
+    func end() {
         bluez.withLock { $0.kill() }
         programs.forEach { $0.kill() }
     }
@@ -72,5 +73,5 @@ public final class Bluetooth: Sendable {
 
 extension Lab {
     /// Starts BlueZ and its controllers. The scenario must end it.
-    public func bluetooth() async throws -> Bluetooth { try await Bluetooth(directory: directory) }
+    func bluetooth() async throws -> Bluetooth { try await Bluetooth(directory: directory) }
 }

@@ -1,8 +1,10 @@
 import FoundationEssentials
 import Glibc
 
+@testable import Lab
+
 /// Root's helper that binds drivers again, run for the agent like systemd does.
-public struct RadioHelper: Sendable {
+struct RadioHelper: Sendable {
     private static let socket = "/run/altnet-radio.sock"
     /// Interfaces that root has claimed for altnet (board/systemd/altnet-interface).
     private static let taken = "/run/altnet-interface"
@@ -20,9 +22,17 @@ public struct RadioHelper: Sendable {
             "systemd-socket-activate", ["--listen=" + Self.socket, "--accept", "--inetd", "sh", path], log: log)
     }
 
-    public func end() {
+    func end() {
         activator.kill()
         unlink(Self.socket)
         for folder in [Self.taken, Self.memory] { try? FileManager.default.removeItem(atPath: folder) }
+    }
+}
+
+extension Lab {
+    /// Starts root's helper for radios. The scenario must end it.
+    /// - Parameter path: the package's helper.
+    func radioHelper(_ path: String) throws -> RadioHelper {
+        try RadioHelper(path, interface: station.interface, log: "\(directory)/commands.log")
     }
 }

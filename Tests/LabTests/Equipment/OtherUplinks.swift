@@ -1,8 +1,10 @@
 import Glibc
 
+@testable import Lab
+
 /// A cable for the device's traffic: an Ethernet link with an address and the default route.
-public struct Cable: Sendable {
-    public static let address = IPv4Address(10, 200, 0, 2)
+struct Cable: Sendable {
+    static let address = IPv4Address(10, 200, 0, 2)
 
     private static let interface = "cable0"
     private let log: String
@@ -24,12 +26,12 @@ public struct Cable: Sendable {
             ], directory: directory)
     }
 
-    public func pull() throws { try Program.run("ip", ["link", "delete", Self.interface], log: log) }
+    func pull() throws { try Program.run("ip", ["link", "delete", Self.interface], log: log) }
 }
 
 /// A modem for the device's traffic: an interface with a modem's name, an address and the default route, without a
 /// network behind it.
-public struct Modem: Sendable {
+struct Modem: Sendable {
     private static let interface = "wwan0"
     private let log: String
 
@@ -43,11 +45,11 @@ public struct Modem: Sendable {
         try Program.run("ip", ["route", "add", "default", "dev", name, "metric", "\(metric)"], log: log)
     }
 
-    public func remove() throws { try Program.run("ip", ["link", "delete", Self.interface], log: log) }
+    func remove() throws { try Program.run("ip", ["link", "delete", Self.interface], log: log) }
 }
 
 /// A simulated ModemManager with the modem ``Modem`` on a private bus, and root's helper that queries it for the agent.
-public struct ModemManager: Sendable {
+struct ModemManager: Sendable {
     private static let socket = "/run/altnet-modem.sock"
     private static let name = "org.freedesktop.ModemManager1"
     private let programs: [Program]
@@ -87,7 +89,7 @@ public struct ModemManager: Sendable {
     }
 
     /// Changes the modem's reported connection. Its interface stays unchanged.
-    public func set(connected: Bool) throws {
+    func set(connected: Bool) throws {
         try set("/Bearer/3", "Bearer", "Connected", "b", "\(connected)")
         try set("/Modem/0", "Modem", "State", "i", connected ? "11" : "8")
     }
@@ -102,16 +104,16 @@ public struct ModemManager: Sendable {
             ], log: log)
     }
 
-    public func end() {
+    func end() {
         programs.forEach { $0.kill() }
         unlink(Self.socket)
     }
 }
 
 /// A VPN for the device's traffic: WireGuard from the device to a machine in the lab's internet.
-public struct Tunnel: Sendable {
+struct Tunnel: Sendable {
     /// Client address that servers see for traffic through the VPN.
-    public static let address = IPv4Address(10, 202, 0, 2)
+    static let address = IPv4Address(10, 202, 0, 2)
 
     private static let interface = "wg0"
     private static let server = IPv4Address(203, 0, 113, 51)
@@ -163,5 +165,33 @@ public struct Tunnel: Sendable {
             "wg", ["set", Self.interface, "private-key", file] + own + ["peer", peer] + peerSettings, log: log)
     }
 
-    public func disconnect() throws { try Program.run("ip", ["link", "delete", Self.interface], log: log) }
+    func disconnect() throws { try Program.run("ip", ["link", "delete", Self.interface], log: log) }
+}
+
+extension Lab {
+    /// Plugs a cable into the device, which then carries its traffic. The scenario must pull it out.
+    /// - Parameter upstream: network behind it; nil for none.
+    func cable(to upstream: Upstream? = nil) throws -> Cable {
+        try Cable(to: upstream?.namespace, directory: directory)
+    }
+
+    /// Connects a VPN through this access point, which then carries the device's traffic.
+    func tunnel(to upstream: Upstream, through accessPoint: AccessPoint) throws -> Tunnel {
+        try Tunnel(
+            to: upstream.namespace, over: station.interface, gateway: accessPoint.gateway, directory: directory)
+    }
+
+    /// Connects a modem to the device, which then carries its traffic. The scenario must remove it.
+    /// - Parameter metric: metric of its default route.
+    func modem(metric: Int = 10) throws -> Modem {
+        try Modem(metric: metric, log: "\(directory)/commands.log")
+    }
+
+    /// Starts a simulated ModemManager, and root's helper. The scenario must end them.
+    /// - Parameters:
+    ///   - program: the simulated ModemManager.
+    ///   - helper: the package's helper.
+    func modemManager(_ program: String, helper: String) async throws -> ModemManager {
+        try await ModemManager(program: program, helper: helper, directory: directory)
+    }
 }

@@ -2,18 +2,20 @@ import AgentModel
 import FoundationEssentials
 import Glibc
 
+@testable import Lab
+
 /// Server of a network with IEEE 802.1X, built into hostapd. Each scenario has its own authority, server certificate,
 /// and one user with password and certificate.
-public struct EnterpriseServer: Sendable {
+struct EnterpriseServer: Sendable {
     private let folder: String
     private let commandLog: String
 
-    public static let name = "radius.lab.example"
-    public static let identity = "board7"
-    public static let password = "right-password"
+    static let name = "radius.lab.example"
+    static let identity = "board7"
+    static let password = "right-password"
 
     /// - Parameter days: validity of its certificate from now on. Negative for an expired one.
-    public init(in lab: Lab, named label: String = "server", validFor days: Int = 30) throws {
+    init(in lab: Lab, named label: String = "server", validFor days: Int = 30) throws {
         folder = "\(lab.directory)/\(label)"
         commandLog = "\(lab.directory)/commands.log"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -33,7 +35,7 @@ public struct EnterpriseServer: Sendable {
     }
 
     /// Lines of hostapd.conf for a network with this server.
-    public var settings: [String] {
+    var settings: [String] {
         [
             "wpa=2", "wpa_key_mgmt=WPA-EAP", "rsn_pairwise=CCMP", "ieee8021x=1", "ieee80211w=1", "eap_server=1",
             "eap_user_file=\(folder)/users", "ca_cert=\(folder)/ca.pem", "server_cert=\(folder)/server.pem",
@@ -41,13 +43,13 @@ public struct EnterpriseServer: Sendable {
         ]
     }
 
-    public var authority: String { "\(folder)/ca.pem" }
+    var authority: String { "\(folder)/ca.pem" }
 
     /// The user's credential.
     /// - Parameters:
     ///   - password: a wrong one will be refused.
     ///   - trusting: server with another authority, so that this one is not trusted.
-    public func credential(
+    func credential(
         _ method: EnterpriseCredential.Method, inner: EnterpriseCredential.Inner? = nil,
         password: String = password, trusting other: EnterpriseServer? = nil, serverName: String? = name
     ) throws -> EnterpriseCredential {
@@ -83,11 +85,11 @@ public struct EnterpriseServer: Sendable {
 }
 
 /// The machine's clock, like on a board without a battery. A scenario must restore it.
-public enum LabClock {
+enum LabClock {
     /// File with which systemd-timesyncd marks the clock as synchronized.
     private static let mark = "/run/systemd/timesync/synchronized"
 
-    public static func isKnown(_ isKnown: Bool) throws {
+    static func isKnown(_ isKnown: Bool) throws {
         if isKnown {
             try FileManager.default.createDirectory(
                 atPath: "/run/systemd/timesync", withIntermediateDirectories: true)
@@ -97,7 +99,7 @@ public enum LabClock {
         }
     }
 
-    public static func move(by seconds: Int) throws(LabError) {
+    static func move(by seconds: Int) throws(LabError) {
         var now = timespec()
         clock_gettime(CLOCK_REALTIME, &now)
         now.tv_sec += seconds
@@ -105,7 +107,7 @@ public enum LabClock {
     }
 
     /// Current time in seconds since 1970.
-    public static var time: Int {
+    static var time: Int {
         var now = timespec()
         clock_gettime(CLOCK_REALTIME, &now)
         return now.tv_sec

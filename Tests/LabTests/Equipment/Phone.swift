@@ -2,16 +2,18 @@ import AgentModel
 import AppProtocol
 import FoundationEssentials
 
+@testable import Lab
+
 /// A phone in the network of an access point. It uses the Python client in Docs/examples, which shares no code with the
 /// agent.
-public actor Phone {
+actor Phone {
     private let accessPoint: AccessPoint
     private let device: DeviceKey
     private let directory: String
     private var connection: Program?
     private var count = 0
 
-    public init(in accessPoint: AccessPoint, of lab: Lab, knowing device: DeviceKey) {
+    init(in accessPoint: AccessPoint, of lab: Lab, knowing device: DeviceKey) {
         self.accessPoint = accessPoint
         self.device = device
         directory = lab.directory
@@ -19,7 +21,7 @@ public actor Phone {
 
     /// Connects, sends a request, and stays connected until the next call. Retries until the limit.
     /// - Throws: `LabError`, and the device's `ProtocolError`.
-    public func ask<Answer: Decodable & Sendable>(
+    func ask<Answer: Decodable & Sendable>(
         _ body: Request.Body, at address: IPv4Address, within limit: Duration = .seconds(60)
     ) async throws -> Answer {
         hangUp()
@@ -34,7 +36,7 @@ public actor Phone {
         return try ServerLine.body(Answer.self, of: answer)
     }
 
-    public func hangUp() {
+    func hangUp() {
         connection?.kill()
         connection = nil
     }
