@@ -5,14 +5,14 @@ import Netlink
 
 /// Runs the firmware's access point on a separate interface of the hidden radio, with beacons, authentication and
 /// association. Used by the hidden station's thread, in its network namespace.
-final class HwsimAccessPoint {
+final class HwsimAccessPoint: HwsimInterface {
     let order: AccessPointOrder
     let frames: FrameSocket
-    private let index: UInt32
-    private let family: UInt16
-    private let conversation: NetlinkConversation
+    let index: UInt32
+    let family: UInt16
+    let conversation: NetlinkConversation
     private let requests: NetlinkConversation
-    private let log: DongleLog
+    let log: DongleLog
     /// Association IDs of the stations.
     private var associations: [BSSID: UInt16] = [:]
 
@@ -81,23 +81,6 @@ final class HwsimAccessPoint {
         for suite in order.security.suites { suites.append(little: suite) }
         request.attributes.put(NL80211_ATTR_AKM_SUITES, bytes: suites)
         return request
-    }
-
-    private func request(_ command: nl80211_commands) -> NetlinkRequest {
-        var request = NetlinkRequest(family: family, command: UInt8(command.rawValue))
-        request.attributes.put(NL80211_ATTR_IFINDEX, index)
-        return request
-    }
-
-    @discardableResult
-    private func attempt(_ what: String, _ request: NetlinkRequest) -> Bool {
-        do throws(DongleError) {
-            try conversation.ask(request, attempting: what)
-            return true
-        } catch {
-            log.log("\(error)")
-            return false
-        }
     }
 
     // MARK: Orders
@@ -218,5 +201,34 @@ final class HwsimAccessPoint {
         request.attributes.put(NL80211_ATTR_MAC, bytes: station.bytes)
         attempt("remove the station \(station)", request)
         return true
+    }
+}
+
+/// An interface of the hidden radio, operated by nl80211.
+protocol HwsimInterface {
+    var index: UInt32 { get }
+    var family: UInt16 { get }
+    var conversation: NetlinkConversation { get }
+    var log: DongleLog { get }
+}
+
+extension HwsimInterface {
+    func request(_ command: nl80211_commands) -> NetlinkRequest {
+        var request = NetlinkRequest(family: family, command: UInt8(command.rawValue))
+        request.attributes.put(NL80211_ATTR_IFINDEX, index)
+        return request
+    }
+
+    @discardableResult
+    func attempt(
+        _ what: String, _ request: NetlinkRequest, isDump: Bool = false, onPart: (NetlinkMessage) -> Void = { _ in }
+    ) -> Bool {
+        do throws(DongleError) {
+            try conversation.ask(request, isDump: isDump, attempting: what, onPart: onPart)
+            return true
+        } catch {
+            log.log("\(error)")
+            return false
+        }
     }
 }

@@ -6,15 +6,15 @@ import Netlink
 
 /// Carries out the firmware's orders: a mac80211_hwsim station in its own network namespace, operated by nl80211. It
 /// has its own thread, because its requests wait for kernel locks.
-final class HwsimStation {
+final class HwsimStation: HwsimInterface {
     let address: BSSID
     private let interface: String
-    private let index: UInt32
-    private let family: UInt16
-    private let conversation: NetlinkConversation
+    let index: UInt32
+    let family: UInt16
+    let conversation: NetlinkConversation
     private let newsSocket: NetlinkConversation
     private let frames: FrameSocket
-    private let log: DongleLog
+    let log: DongleLog
     private var channels: Set<Frequency> = []
     private var scan: RunningScan?
     private var link = LinkState.none {
@@ -82,25 +82,6 @@ final class HwsimStation {
 
     /// Becomes readable when something happens in the air.
     var newsDescriptor: Int32 { newsSocket.descriptor }
-
-    private func request(_ command: nl80211_commands) -> NetlinkRequest {
-        var request = NetlinkRequest(family: family, command: UInt8(command.rawValue))
-        request.attributes.put(NL80211_ATTR_IFINDEX, index)
-        return request
-    }
-
-    @discardableResult
-    private func attempt(
-        _ what: String, _ request: NetlinkRequest, isDump: Bool = false, onPart: (NetlinkMessage) -> Void = { _ in }
-    ) -> Bool {
-        do throws(DongleError) {
-            try conversation.ask(request, isDump: isDump, attempting: what, onPart: onPart)
-            return true
-        } catch {
-            log.log("\(error)")
-            return false
-        }
-    }
 
     // MARK: Orders
 

@@ -9,16 +9,9 @@ package struct AddressRequest: Sendable, Equatable {
     package var fixed: StaticAddress?
     package var remembered: Lease?
     /// Whether the end of `remembered` is known. After a restart, clock and lease may have changed.
-    package var isDated: Bool
+    package var isDated = false
     /// Last DHCPv6 lease in this network.
     package var rememberedIPv6: IPv6Lease?
-
-    package init(
-        fixed: StaticAddress? = nil, remembered: Lease? = nil, isDated: Bool = false, rememberedIPv6: IPv6Lease? = nil
-    ) {
-        (self.fixed, self.remembered, self.isDated) = (fixed, remembered, isDated)
-        self.rememberedIPv6 = rememberedIPv6
-    }
 }
 
 struct AddressedLink: Sendable, Hashable {

@@ -1,12 +1,7 @@
 import AgentModel
 import AppProtocol
 import Crypto
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import FoundationEssentials
 
 /// Code of the device for Wi-Fi Easy Connect (DPP), and its private key.
 ///

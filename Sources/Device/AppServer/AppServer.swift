@@ -1,16 +1,9 @@
 import AgentModel
 import AppProtocol
+import Glibc
 import NIOCore
 import NIOPosix
 import Synchronization
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 /// Serves the app protocol on a Unix socket and, over TLS, to the network.
 ///

@@ -1,12 +1,7 @@
 import AgentModel
 import AppProtocol
+import Glibc
 import NIOCore
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#endif
 
 /// A client's connection: reads lines, answers them in order, and sends events after a subscription.
 struct Connection: Sendable {
@@ -219,17 +214,15 @@ struct Connection: Sendable {
 extension Channel {
     /// Returns when the client's host has acknowledged all data (tcp(7), `TCP_INFO`), or after `limit`.
     func waitForAcknowledgement(within limit: Duration, _ clock: ServerClock) async throws {
-        #if os(Linux)
-            guard let options = self as? any SocketOptionProvider else { return }
-            let end = clock.now + limit
-            repeat {
-                let state: tcp_info = try await options.unsafeGetSocketOption(
-                    level: .tcp, name: NIOBSDSocket.Option(rawValue: TCP_INFO)
-                ).get()
-                guard state.tcpi_unacked > 0 else { return }
-                try await clock.sleep(for: .milliseconds(5))
-            } while clock.now < end
-        #endif
+        guard let options = self as? any SocketOptionProvider else { return }
+        let end = clock.now + limit
+        repeat {
+            let state: tcp_info = try await options.unsafeGetSocketOption(
+                level: .tcp, name: NIOBSDSocket.Option(rawValue: TCP_INFO)
+            ).get()
+            guard state.tcpi_unacked > 0 else { return }
+            try await clock.sleep(for: .milliseconds(5))
+        } while clock.now < end
     }
 }
 

@@ -1,15 +1,10 @@
 import AgentModel
 import AppProtocol
+import Glibc
 import NIOCore
 import NIOPosix
 import NIOSSL
 import Synchronization
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#endif
 
 /// Accepts network connections and forwards clients with a proved key.
 final class LANListener: Sendable {
@@ -276,16 +271,12 @@ extension ServerBootstrap {
         let options = childChannelOption(.socketOption(.so_keepalive), value: 1)
             .childChannelOption(.socketOption(.so_sndbuf), value: 65_536)
             .childChannelOption(.socketOption(.so_rcvbuf), value: 32_768)
-        #if os(Linux)
-            return
-                options
-                .childChannelOption(.tcp(TCP_KEEPIDLE), value: 20)
-                .childChannelOption(.tcp(TCP_KEEPINTVL), value: 10)
-                .childChannelOption(.tcp(TCP_KEEPCNT), value: 3)
-                .childChannelOption(.tcp(TCP_USER_TIMEOUT), value: 50_000)
-        #else
-            return options
-        #endif
+        return
+            options
+            .childChannelOption(.tcp(TCP_KEEPIDLE), value: 20)
+            .childChannelOption(.tcp(TCP_KEEPINTVL), value: 10)
+            .childChannelOption(.tcp(TCP_KEEPCNT), value: 3)
+            .childChannelOption(.tcp(TCP_USER_TIMEOUT), value: 50_000)
     }
 }
 

@@ -1,12 +1,5 @@
 import AppProtocol
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import Glibc
 
 /// Permissions of this machine's processes.
 struct LocalAccess: Sendable {
@@ -48,33 +41,27 @@ package struct ProcessCredentials: Sendable, Equatable {
 
     /// - Returns: nil if the kernel does not support it.
     package init?(peerOf descriptor: CInt) {
-        #if os(Linux)
-            var credentials = Credentials()
-            var size = socklen_t(MemoryLayout<Credentials>.size)
-            guard getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &size) == 0 else { return nil }
-            self.init(
-                pid: credentials.pid, uid: credentials.uid, gid: credentials.gid,
-                groups: Self.supplementaryGroups(of: descriptor))
-        #else
-            return nil
-        #endif
+        var credentials = Credentials()
+        var size = socklen_t(MemoryLayout<Credentials>.size)
+        guard getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &size) == 0 else { return nil }
+        self.init(
+            pid: credentials.pid, uid: credentials.uid, gid: credentials.gid,
+            groups: Self.supplementaryGroups(of: descriptor))
     }
 
-    #if os(Linux)
-        private static func supplementaryGroups(of descriptor: CInt) -> Set<UInt32> {
-            var groups = [UInt32](repeating: 0, count: 32)
-            while true {
-                var size = socklen_t(groups.count * MemoryLayout<UInt32>.stride)
-                if getsockopt(descriptor, SOL_SOCKET, SO_PEERGROUPS, &groups, &size) == 0 {
-                    return Set(groups.prefix(Int(size) / MemoryLayout<UInt32>.stride))
-                }
-                // The kernel has returned the needed size, limited by NGROUPS_MAX.
-                let count = Int(size) / MemoryLayout<UInt32>.stride
-                guard errno == ERANGE, count > groups.count, count <= 65_536 else { return [] }
-                groups = Array(repeating: 0, count: count)
+    private static func supplementaryGroups(of descriptor: CInt) -> Set<UInt32> {
+        var groups = [UInt32](repeating: 0, count: 32)
+        while true {
+            var size = socklen_t(groups.count * MemoryLayout<UInt32>.stride)
+            if getsockopt(descriptor, SOL_SOCKET, SO_PEERGROUPS, &groups, &size) == 0 {
+                return Set(groups.prefix(Int(size) / MemoryLayout<UInt32>.stride))
             }
+            // The kernel has returned the needed size, limited by NGROUPS_MAX.
+            let count = Int(size) / MemoryLayout<UInt32>.stride
+            guard errno == ERANGE, count > groups.count, count <= 65_536 else { return [] }
+            groups = Array(repeating: 0, count: count)
         }
-    #endif
+    }
 }
 
 /// The kernel's `struct ucred` (unix(7)), which glibc exposes to GNU sources only.

@@ -1,12 +1,5 @@
 import AgentModel
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import Glibc
 
 extension AppServer {
     /// Connection events for the log.
@@ -45,14 +38,6 @@ extension AppServer {
         public let delay: Duration
         /// Number of rejected connections since the last notice.
         public let unreported: Int
-
-        public init(address: String, failure: HandshakeFailure, wrongKeys: Int, delay: Duration, unreported: Int) {
-            self.address = address
-            self.failure = failure
-            self.wrongKeys = wrongKeys
-            self.delay = delay
-            self.unreported = unreported
-        }
     }
 }
 

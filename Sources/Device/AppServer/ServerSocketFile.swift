@@ -1,12 +1,5 @@
 import AgentModel
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import Glibc
 
 /// The file of a listening socket.
 ///
@@ -76,11 +69,7 @@ package struct ServerSocketFile: Sendable {
     }
 
     private func isAnswered() throws(AppServerError) -> Bool {
-        #if os(Linux)
-            let descriptor = Self.socket(Int32(SOCK_STREAM.rawValue))
-        #else
-            let descriptor = Self.socket(SOCK_STREAM)
-        #endif
+        let descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
         guard descriptor >= 0 else { throw .system(SystemError("try \(path)", errno: errno)) }
         defer { close(descriptor) }
         // Non-blocking: a hung process must not block this one.
@@ -102,15 +91,5 @@ package struct ServerSocketFile: Sendable {
         case EAGAIN, EINPROGRESS: return true
         default: throw .system(SystemError("try \(path)", errno: errno))
         }
-    }
-
-    private static func socket(_ type: Int32) -> Int32 {
-        #if canImport(Glibc)
-            Glibc.socket(AF_UNIX, type, 0)
-        #elseif canImport(Musl)
-            Musl.socket(AF_UNIX, type, 0)
-        #else
-            Darwin.socket(AF_UNIX, type, 0)
-        #endif
     }
 }

@@ -6,18 +6,18 @@ public struct FoundNetwork: Sendable, Equatable {
     public var credential: Credential
     /// Configured security; nil if the configuration allows several.
     public var security: Security?
-    public var isHidden: Bool
+    public var isHidden = false
     public var address: StaticAddress?
     /// Whether the address belongs to the interface. At most one of the interface's networks gets it.
-    public var addressIsOfInterface: Bool
+    public var addressIsOfInterface = false
     /// Name of the interface that the network is restricted to; nil for any.
     public var interface: String?
     /// Priority. Higher values are preferred.
-    public var priority: Int
+    public var priority = 0
     /// Time of the last connection in seconds since 1970.
     public var lastConnected: UInt64?
     /// Whether the other program joins the network automatically.
-    public var isAutomatic: Bool
+    public var isAutomatic = true
     public var place: ImportLocation
 
     public enum Credential: Sendable, Equatable {
@@ -30,17 +30,6 @@ public struct FoundNetwork: Sendable, Equatable {
         /// Enterprise credential whose files are not read yet.
         case unresolved(EnterpriseDraft)
         case enterprise(EnterpriseCredential)
-    }
-
-    public init(
-        ssid: SSID, credential: Credential, security: Security? = nil, isHidden: Bool = false,
-        address: StaticAddress? = nil, addressIsOfInterface: Bool = false, interface: String? = nil, priority: Int = 0,
-        lastConnected: UInt64? = nil, isAutomatic: Bool = true, place: ImportLocation
-    ) {
-        (self.ssid, self.credential, self.security) = (ssid, credential, security)
-        (self.isHidden, self.address, self.addressIsOfInterface) = (isHidden, address, addressIsOfInterface)
-        (self.interface, self.priority, self.lastConnected) = (interface, priority, lastConnected)
-        (self.isAutomatic, self.place) = (isAutomatic, place)
     }
 }
 
@@ -242,8 +231,4 @@ public struct SeparateAddress: Sendable, Equatable {
     public let ssid: SSID?
     public let address: StaticAddress
     public let place: ImportLocation
-
-    public init(interface: String?, ssid: SSID?, address: StaticAddress, place: ImportLocation) {
-        (self.interface, self.ssid, self.address, self.place) = (interface, ssid, address, place)
-    }
 }

@@ -38,8 +38,6 @@ struct GATTApplication: Sendable {
     let capabilities: ImprovCapabilities
     var name = "altnet"
 
-    init(capabilities: ImprovCapabilities) { self.capabilities = capabilities }
-
     enum Event: Sendable, Equatable {
         /// A client has written a part of a command.
         case written(client: String, [UInt8], offset: Int?)

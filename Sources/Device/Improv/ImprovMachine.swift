@@ -27,14 +27,6 @@ public struct ImprovDevice: Sendable, Equatable {
     public var hostName: String
     /// Firmware, its version, hardware and device name; optionally the system and its version.
     public var info: [String]
-
-    public init(isProvisioned: Bool, pages: [String], name: String, hostName: String, info: [String]) {
-        self.isProvisioned = isProvisioned
-        self.pages = pages
-        self.name = name
-        self.hostName = hostName
-        self.info = info
-    }
 }
 
 public struct ImprovNetwork: Sendable, Hashable {
@@ -42,10 +34,6 @@ public struct ImprovNetwork: Sendable, Hashable {
     /// Signal in dBm.
     public let signal: Int
     public let security: Security
-
-    public init(ssid: SSID, signal: Int, security: Security) {
-        (self.ssid, self.signal, self.security) = (ssid, signal, security)
-    }
 }
 
 /// The protocol logic for Improv's clients. A value without a clock or I/O: events go in, effects come out.

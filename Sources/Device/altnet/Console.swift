@@ -1,20 +1,9 @@
 import AgentModel
 import AppProtocol
+import FoundationEssentials
+import Glibc
 import Linux
 import Terminal
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// Input and output of a command, replaceable by tests.
 struct Console: Sendable {

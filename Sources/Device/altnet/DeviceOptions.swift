@@ -2,13 +2,8 @@ import AgentModel
 import AppClient
 import AppProtocol
 import ArgumentParser
+import Glibc
 import KeyFile
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#endif
 
 /// Selects the agent: this machine's, or that of a device in the network. Valid before and after the subcommand.
 struct DeviceOptions: ParsableArguments {

@@ -1,14 +1,7 @@
 import AgentModel
 import AppProtocol
+import Glibc
 import Terminal
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 enum DisplayText {
     /// Returns the age of a time. A future time counts as now.

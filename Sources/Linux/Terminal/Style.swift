@@ -1,13 +1,6 @@
 import AgentModel
+import Glibc
 import Linux
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 /// The capabilities of a terminal.
 package struct Style: Sendable {

@@ -1,7 +1,8 @@
 import AgentModel
 import Failover
 import Randomness
-import Simulation
+
+@testable import Simulation
 
 /// Runs made by hand.
 enum Sample {

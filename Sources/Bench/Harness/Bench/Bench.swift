@@ -1,13 +1,8 @@
 import AgentModel
 import AppClient
 import AppProtocol
+import FoundationEssentials
 import JSONValues
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// Environment of the device under test: networks in range, and optionally a switch for access points.
 public struct Bench: Sendable {

@@ -1,14 +1,7 @@
 import AgentModel
+import Glibc
 import Linux
 import NIOPosix
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 /// A user's program that turns access points on and off: `PROGRAM list`, `PROGRAM on NAME`, `PROGRAM off NAME`.
 ///

@@ -1,12 +1,7 @@
 import AgentModel
 import AppProtocol
+import FoundationEssentials
 import JSONValues
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 extension Check {
     static let hashes = [

@@ -1,10 +1,5 @@
 import AppProtocol
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import FoundationEssentials
 
 public struct Report: Sendable {
     public let deviceId: String

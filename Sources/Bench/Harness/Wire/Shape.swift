@@ -1,11 +1,6 @@
 import AgentModel
+import FoundationEssentials
 import JSONValues
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// Required form of the device's JSON. Allows unknown members, because the protocol may add some, except those that a
 /// device never sends.

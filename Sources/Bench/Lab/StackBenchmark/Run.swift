@@ -9,22 +9,14 @@ public struct Run: Codable, Equatable, Sendable {
     public let caseName: String
     public let stack: String
     public let time: Time
-    public let readings: [FigureReading]
-    public let failure: String?
+    public var readings: [FigureReading] = []
+    public var failure: String?
     /// altnet's build, which distinguishes measurements of several builds.
     public var build: String?
 
     private enum CodingKeys: String, CodingKey {
         case caseName = "case"
         case stack, time, readings, failure, build
-    }
-
-    public init(caseName: String, stack: String, time: Time, readings: [FigureReading] = [], failure: String? = nil) {
-        self.caseName = caseName
-        self.stack = stack
-        self.time = time
-        self.readings = readings
-        self.failure = failure
     }
 
     public var line: String {

@@ -7,18 +7,7 @@ public struct Comparison: Sendable, Hashable {
     /// altnet first, then the peers, the oracle last.
     public let rows: [Row]
     /// altnet's cost relative to others: with the measure, then optionally with each weight halved and doubled.
-    public let ratios: [CostRatios]
-
-    public init(
-        scenario: String, title: String, seeds: Int, duration: Duration, rows: [Row], ratios: [CostRatios] = []
-    ) {
-        self.scenario = scenario
-        self.title = title
-        self.seeds = seeds
-        self.duration = duration
-        self.rows = rows
-        self.ratios = ratios
-    }
+    public var ratios: [CostRatios] = []
 
     public static let altnet = "altnet"
     public static let oracle = "oracle"
@@ -41,16 +30,6 @@ public struct Comparison: Sendable, Hashable {
         public var awayPerDay = 0.0
         /// Daily cost above the oracle's, in seconds.
         public var regretPerDay = 0.0
-
-        public init(
-            policy: String, outagePerDay: Double, switchesPerDay: Double, returnsPerDay: Double, roamsPerDay: Double
-        ) {
-            self.policy = policy
-            self.outagePerDay = outagePerDay
-            self.switchesPerDay = switchesPerDay
-            self.returnsPerDay = returnsPerDay
-            self.roamsPerDay = roamsPerDay
-        }
     }
 }
 

@@ -1,34 +1,18 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import Glibc
 
 /// altnet's cost in a scenario relative to the best peer and the oracles, with one measure.
 public struct CostRatios: Sendable, Hashable, Encodable {
     /// Name of the measure: `as committed`, or a variant such as `2 x away`.
-    public let measure: String
+    public var measure = CostRatios.committed
     public let bestPeer: String
     /// Ratio, and half of the ratio's 95 % confidence interval over the seeds; nil with one seed.
     public let overBestPeer: Double
-    public let error: Double?
+    public var error: Double?
     public let overReacting: Double
     /// Ratio to the oracle's cost; nil for a variant of the measure.
     public let overOracle: Double?
 
     public static let committed = "as committed"
-
-    public init(
-        measure: String = CostRatios.committed, bestPeer: String, overBestPeer: Double, error: Double? = nil,
-        overReacting: Double, overOracle: Double?
-    ) {
-        self.measure = measure
-        self.bestPeer = bestPeer
-        self.overBestPeer = overBestPeer
-        self.error = error
-        self.overReacting = overReacting
-        self.overOracle = overOracle
-    }
 }
 
 extension Comparison {

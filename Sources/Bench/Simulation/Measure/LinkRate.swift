@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import Glibc
 
 /// Data rate of a link with 20 MHz and one spatial stream. IEEE 802.11-2020: minimum signals from table 19-23, rates
 /// with the long guard interval from table 19-27.

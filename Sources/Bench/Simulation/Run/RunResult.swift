@@ -34,12 +34,6 @@ public struct RunResult: Sendable {
     public var refused = 0
     /// Timeline of the run; nil unless requested.
     public var timeline: Timeline?
-
-    public init(scenario: String, policy: String, seed: UInt64) {
-        self.scenario = scenario
-        self.policy = policy
-        self.seed = seed
-    }
 }
 
 public struct Timeline: Sendable {
@@ -53,42 +47,23 @@ public struct Timeline: Sendable {
     /// Events in words: `home1 loses power`.
     public var happenings: [Mark] = []
 
-    public init(duration: Duration) { self.duration = duration }
-
     public struct Signal: Sendable {
         public let accessPoint: String
         public let ssid: SSID
         public let frequency: Frequency
         /// Signals in dBm at even intervals over the pass, at most 1000; nil while the access point is off.
         public var samples: [Double?]
-
-        public init(accessPoint: String, ssid: SSID, frequency: Frequency, samples: [Double?]) {
-            self.accessPoint = accessPoint
-            self.ssid = ssid
-            self.frequency = frequency
-            self.samples = samples
-        }
     }
 
     public struct Stay: Sendable, Hashable {
         /// Time at the access point, from the moment the device was online.
         public let time: Range<Duration>
         public let accessPoint: Int
-
-        public init(time: Range<Duration>, accessPoint: Int) {
-            self.time = time
-            self.accessPoint = accessPoint
-        }
     }
 
     public struct Mark: Sendable, Hashable {
         public let at: Duration
         public let text: String
-
-        public init(at: Duration, text: String) {
-            self.at = at
-            self.text = text
-        }
     }
 }
 

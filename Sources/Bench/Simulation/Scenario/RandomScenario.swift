@@ -1,10 +1,5 @@
+import Glibc
 import Randomness
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 /// Generates scenarios from problems that users report, so that a policy cannot be tuned to a few files: a house with a
 /// home network and one to three others, noise, and one to four events.

@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import Glibc
 
 /// Scenarios in the program: `Sources/Bench/Simulation/Scenarios`.
 public enum ScenarioLibrary {

@@ -1,10 +1,5 @@
 import AgentModel
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
+import Glibc
 
 // The signal between two changes. A run skips quiet time by computing the next event instead of sampling.
 extension World {

@@ -38,16 +38,9 @@ package struct SetupAccessPoint: Sendable, Equatable {
 
     package struct Circumstances: Sendable, Equatable {
         package var hasNetworks: Bool
-        package var isOnline: Bool
-        package var hasOtherUplink: Bool
-        package var isSwitching: Bool
-
-        package init(
-            hasNetworks: Bool, isOnline: Bool = false, hasOtherUplink: Bool = false, isSwitching: Bool = false
-        ) {
-            (self.hasNetworks, self.isOnline) = (hasNetworks, isOnline)
-            (self.hasOtherUplink, self.isSwitching) = (hasOtherUplink, isSwitching)
-        }
+        package var isOnline = false
+        package var hasOtherUplink = false
+        package var isSwitching = false
 
         var isConnected: Bool { isOnline || hasOtherUplink }
     }

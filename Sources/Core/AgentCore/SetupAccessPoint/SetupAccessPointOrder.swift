@@ -31,16 +31,12 @@ package struct SetupAccessPointOrder: Sendable, Equatable {
     package var mode: SetupAccessPointRadio.Mode
     package var frequency: Frequency
     /// Scan to run before the station goes down, if the kernel has no results.
-    package var look: Look
+    package var look = Look.quick
 
     package enum Look: Sendable, Equatable {
         /// Scan of 2.4 GHz only, in less than a second, because a user waits for the access point.
         case quick
         case everywhere
-    }
-
-    package init(station: StationID, mode: SetupAccessPointRadio.Mode, frequency: Frequency, look: Look = .quick) {
-        (self.station, self.mode, self.frequency, self.look) = (station, mode, frequency, look)
     }
 }
 

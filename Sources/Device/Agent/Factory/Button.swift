@@ -7,12 +7,6 @@ public struct ButtonSettings: Sendable, Equatable {
     public var provisioning: Duration
     /// Shortest hold that resets the device.
     public var reset: Duration
-
-    public init(key: UInt16, provisioning: Duration, reset: Duration) {
-        self.key = key
-        self.provisioning = provisioning
-        self.reset = reset
-    }
 }
 
 /// Decodes the button. The action follows on release: a user can cancel by holding longer, and a stuck button does

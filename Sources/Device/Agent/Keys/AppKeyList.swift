@@ -27,8 +27,6 @@ struct AppKeyList: Sendable, Equatable {
     /// Number of ended keys to keep, so that their apps get the reason.
     static let keptEnded = 16
 
-    init(entries: [Entry] = []) { self.entries = entries }
-
     subscript(name: KeyName) -> Entry? { entries.first { $0.name == name } }
 
     private var live: [Entry] { entries.filter { $0.state == .valid } }

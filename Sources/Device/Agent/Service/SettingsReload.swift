@@ -6,8 +6,6 @@ struct SettingsReload {
     /// True once a reload has changed `running`.
     private(set) var isPending = false
 
-    init(running: AgentSettings) { self.running = running }
-
     /// Reads the settings, applies those that need no restart and logs the result for each change. Changes nothing on
     /// an error.
     /// - Parameter agent: nil while it is starting.

@@ -23,8 +23,6 @@ public struct PowerSaveChoice: Sendable, Hashable {
     public let others: PowerSave
     public let networks: [SSID: PowerSave]
 
-    init(others: PowerSave, networks: [SSID: PowerSave] = [:]) { (self.others, self.networks) = (others, networks) }
-
     subscript(_ network: SSID?) -> PowerSave { network.flatMap { networks[$0] } ?? others }
 }
 

@@ -7,14 +7,7 @@ public struct Dialogue: Sendable, Equatable {
     /// A page that the user may open instead, with `http` or `https`.
     public var url: String?
     /// Fields to fill in; empty if the user only has to agree or to open the page.
-    public var fields: [PortalRequest.Field]
-
-    public init(title: String, message: String, url: String? = nil, fields: [PortalRequest.Field] = []) {
-        self.title = title
-        self.message = message
-        self.url = url
-        self.fields = fields
-    }
+    public var fields: [PortalRequest.Field] = []
 }
 
 extension Dialogue: Codable {

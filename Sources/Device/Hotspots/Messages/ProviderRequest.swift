@@ -6,11 +6,6 @@ public struct ProviderRequest: Sendable, Equatable {
     public let id: String
     public let content: Content
 
-    public init(id: String, content: Content) {
-        self.id = id
-        self.content = content
-    }
-
     public enum Content: Sendable, Equatable {
         /// The first request of every connection: checks that the provider speaks the protocol.
         case hello

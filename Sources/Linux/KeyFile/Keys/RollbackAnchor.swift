@@ -7,11 +7,6 @@ package struct StorePosition: Sendable, Equatable {
     package let generation: UInt64
     /// The record's authentication tag, 16 bytes. It depends on all earlier records of its sector.
     package let tag: [UInt8]
-
-    package init(generation: UInt64, tag: [UInt8]) {
-        self.generation = generation
-        self.tag = tag
-    }
 }
 
 /// Compares the store with its anchor at opening, and updates the anchor after commits.

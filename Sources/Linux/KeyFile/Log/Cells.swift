@@ -67,3 +67,16 @@ enum CellChanges {
         return true
     }
 }
+
+/// A value with a cell of its own.
+protocol CellContent {
+    init?(_ bytes: UnsafeRawBufferPointer)
+}
+
+extension CellContent {
+    /// - Returns: nil for an invalid cell.
+    init?(cell: Secret) {
+        guard let content = cell.withBytes({ Self($0) }) else { return nil }
+        self = content
+    }
+}

@@ -1,11 +1,6 @@
 import AgentModel
 import Crypto
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import FoundationEssentials
 
 /// Header of a used sector (Docs/reference/key-file-format.md).
 struct SectorHeader: Equatable {

@@ -30,7 +30,7 @@ struct NetworkMark: Hashable {
     }
 }
 
-struct AddressCell {
+struct AddressCell: CellContent {
     let network: NetworkMark
     let address: StaticAddress
 
@@ -52,12 +52,7 @@ struct AddressCell {
 
     init(network: NetworkMark, address: StaticAddress) { (self.network, self.address) = (network, address) }
 
-    init?(cell: Secret) {
-        guard let content = cell.withBytes({ AddressCell($0) }) else { return nil }
-        self = content
-    }
-
-    private init?(_ bytes: UnsafeRawBufferPointer) {
+    init?(_ bytes: UnsafeRawBufferPointer) {
         var reader = ByteReader(bytes)
         guard let network = NetworkMark(&reader), let address = reader.address(),
             let prefixLength = reader.integer(UInt8.self), let gateway = reader.countedAddress()
@@ -76,7 +71,7 @@ struct AddressCell {
 }
 
 /// Lease shared by all networks of an SSID.
-struct LeaseCell {
+struct LeaseCell: CellContent {
     let ssid: SSID
     let lease: StoredLease
 
@@ -98,12 +93,7 @@ struct LeaseCell {
 
     init(ssid: SSID, lease: StoredLease) { (self.ssid, self.lease) = (ssid, lease) }
 
-    init?(cell: Secret) {
-        guard let content = cell.withBytes({ LeaseCell($0) }) else { return nil }
-        self = content
-    }
-
-    private init?(_ bytes: UnsafeRawBufferPointer) {
+    init?(_ bytes: UnsafeRawBufferPointer) {
         var reader = ByteReader(bytes)
         guard let name = reader.counted(), let ssid = try? SSID(bytes: name),
             let hardware = reader.bytes(6).flatMap({ HardwareAddress(bytes: $0) }), let address = reader.address(),

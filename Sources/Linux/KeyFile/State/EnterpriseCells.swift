@@ -5,7 +5,7 @@ import Crypto
 // it sees a random password and a floor that no access point meets.
 
 /// Credential shared by all enterprise networks of an SSID.
-struct EnterpriseCell: Hashable {
+struct EnterpriseCell: Hashable, CellContent {
     let ssid: SSID
     let credential: EnterpriseCredential
 
@@ -24,12 +24,7 @@ struct EnterpriseCell: Hashable {
         self.init(ssid: network.ssid, credential: credential)
     }
 
-    init?(cell: Secret) {
-        guard let content = cell.withBytes({ EnterpriseCell($0) }) else { return nil }
-        self = content
-    }
-
-    private init?(_ bytes: UnsafeRawBufferPointer) {
+    init?(_ bytes: UnsafeRawBufferPointer) {
         var reader = ByteReader(bytes)
         guard let name = reader.counted(), let ssid = try? SSID(bytes: name),
             let credential = EnterpriseCredential(

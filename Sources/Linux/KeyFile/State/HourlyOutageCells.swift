@@ -16,7 +16,7 @@ public struct HourlyOutageRecord: Sendable, Equatable {
 }
 
 /// Losses shared by all networks of an SSID. An older altnet keeps the cell, so it names its network.
-struct HourlyOutageCell {
+struct HourlyOutageCell: CellContent {
     let ssid: SSID
     let losses: HourlyOutageRecord
 
@@ -31,12 +31,7 @@ struct HourlyOutageCell {
 
     init(ssid: SSID, losses: HourlyOutageRecord) { (self.ssid, self.losses) = (ssid, losses) }
 
-    init?(cell: Secret) {
-        guard let content = cell.withBytes({ HourlyOutageCell($0) }) else { return nil }
-        self = content
-    }
-
-    private init?(_ bytes: UnsafeRawBufferPointer) {
+    init?(_ bytes: UnsafeRawBufferPointer) {
         var reader = ByteReader(bytes)
         guard let name = reader.counted(), let ssid = try? SSID(bytes: name), let day = reader.integer(UInt16.self),
             let seconds = reader.bytes(HourlyOutageRecord.hours).map(Array.init), reader.isAtEnd,

@@ -1,6 +1,6 @@
 import AgentModel
 
-extension StoredNetwork {
+extension StoredNetwork: CellContent {
     private struct Flags: OptionSet {
         let rawValue: UInt8
         static let hidden = Flags(rawValue: 1)
@@ -25,12 +25,7 @@ extension StoredNetwork {
         }
     }
 
-    init?(cell: Secret) {
-        guard let network = cell.withBytes({ StoredNetwork($0) }) else { return nil }
-        self = network
-    }
-
-    private init?(_ bytes: UnsafeRawBufferPointer) {
+    init?(_ bytes: UnsafeRawBufferPointer) {
         var reader = ByteReader(bytes)
         guard let flags = reader.integer(UInt8.self).map(Flags.init), let code = reader.integer(UInt8.self),
             let minimumSecurity = flags.contains(.withMinimumSecurity) ? reader.integer(UInt8.self) : 0,
@@ -69,7 +64,7 @@ extension Security {
     }
 }
 
-extension NetworkStatistics {
+extension NetworkStatistics: CellContent {
     private struct Parts: OptionSet {
         let rawValue: UInt8
         static let seen = Parts(rawValue: 1)
@@ -97,12 +92,7 @@ extension NetworkStatistics {
         }
     }
 
-    init?(cell: Secret) {
-        guard let statistics = cell.withBytes({ NetworkStatistics($0) }) else { return nil }
-        self = statistics
-    }
-
-    private init?(_ bytes: UnsafeRawBufferPointer) {
+    init?(_ bytes: UnsafeRawBufferPointer) {
         self.init()
         var reader = ByteReader(bytes)
         guard let parts = reader.integer(UInt8.self).map(Parts.init) else { return nil }

@@ -159,7 +159,7 @@ extension StoredState {
     }
 }
 
-extension StagedPassword {
+extension StagedPassword: CellContent {
     /// Encodes phase, start, remaining seconds (0: no limit), identifier and SSID; while staged, also passphrase and
     /// derived key.
     var cell: Secret {
@@ -176,12 +176,7 @@ extension StagedPassword {
         }
     }
 
-    init?(cell: Secret) {
-        guard let content = cell.withBytes({ StagedPassword($0) }) else { return nil }
-        self = content
-    }
-
-    private init?(_ bytes: UnsafeRawBufferPointer) {
+    init?(_ bytes: UnsafeRawBufferPointer) {
         var reader = ByteReader(bytes)
         guard let phase = reader.integer(UInt8.self).flatMap(Phase.init(rawValue:)),
             let since = reader.integer(UInt32.self), let seconds = reader.integer(UInt32.self),

@@ -256,13 +256,8 @@ struct ReplayCounter {
     }
 }
 
-extension ReplayCounter {
-    init?(cell: Secret) {
-        guard let counter = cell.withBytes({ ReplayCounter($0) }) else { return nil }
-        self = counter
-    }
-
-    private init?(_ bytes: UnsafeRawBufferPointer) {
+extension ReplayCounter: CellContent {
+    init?(_ bytes: UnsafeRawBufferPointer) {
         var reader = ByteReader(bytes)
         guard let last = reader.integer(UInt64.self),
             let name = String(validating: bytes.dropFirst(8), as: UTF8.self)

@@ -1,12 +1,7 @@
 import AgentModel
 import Crypto
 import CryptoExtras
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import FoundationEssentials
 
 /// An exported state, encrypted with a passphrase: scrypt (RFC 7914) and AES-256-GCM
 /// (Docs/reference/key-file-format.md).
