@@ -57,6 +57,7 @@ public struct PolicySetting: Sendable {
         case "survey.first", "survey.last": "scanInterval.unseen" + name.dropFirst("survey".count)
         case "look.first", "look.last": "scanInterval.known" + name.dropFirst("look".count)
         case "preferredLook.first", "preferredLook.last": "preferredScan" + name.dropFirst("preferredLook".count)
+        case "twoPointFour.floor", "five.floor": "\(name.dropLast("floor".count))minimumSignal"
         case "regretBlock.first", "regretBlock.last": "failedMoveBlock" + name.dropFirst("regretBlock".count)
         case "lookAgainDrop": "rescanDrop"
         case "hurry": "reconnectWindow"

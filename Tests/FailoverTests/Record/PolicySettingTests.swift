@@ -82,6 +82,7 @@ import Testing
         #expect(PolicySetting.warning(about: "scanInterval.unseen.first") == nil)
         let renamed = [
             ("preferredLook.first", "preferredScan.first"), ("regretBlock.last", "failedMoveBlock.last"),
+            ("twoPointFour.floor", "twoPointFour.minimumSignal"), ("five.floor", "five.minimumSignal"),
             ("lookAgainDrop", "rescanDrop"), ("hurry", "reconnectWindow"), ("hurriedLook", "reconnectScan"),
             ("strangerLimit", "unprovenLimit"),
         ]
