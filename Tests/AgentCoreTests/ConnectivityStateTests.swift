@@ -5,7 +5,7 @@ import Testing
 
 @testable import AgentCore
 
-/// What is asked to know how far a network leads, and what follows of the answers: events in, effects out.
+/// The state asks how far a network leads, and decides by the answers: events in, effects out.
 @Suite struct ConnectivityStateTests {
     // MARK: Probes
 

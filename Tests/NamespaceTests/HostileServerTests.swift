@@ -12,7 +12,7 @@ import Testing
     .enabled(if: AddressNetwork.isPossible, "needs root, dnsmasq and nft, to make networks with a server"),
     .enabled(if: HostileServer.isInstalled, "needs python3-scapy"))
 @AgentLoop struct HostileServerTests {
-    /// What a server sends, and what the device is expected to report about it.
+    /// A server's lie, and the device's expected report of it.
     struct Lie: Sendable, CustomTestStringConvertible {
         let testDescription: String
         /// Of Python; see ``HostileServer``.

@@ -130,8 +130,8 @@ final class BackupNetworksScreen {
         await keep { [manager] () throws(ClientError) in try await manager.dropPassword(waiting.changeId) }
     }
 
-    /// For a new device, or one whose networks are all gone: through the setup access point. How the phone joins that
-    /// one is the app's to say, for each system has its own call for it.
+    /// Sets up a new device, or one without networks in range, through the setup access point. The app joins the phone
+    /// to it, with the call that its system has for this.
     func onboard(ssid: String, pwd: String, on phone: some PhoneNetwork) async {
         alert = nil
         guard let accessPoint = SetupAccessPointCredentials(of: manager.device) else {
