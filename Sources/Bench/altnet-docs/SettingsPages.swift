@@ -3,7 +3,7 @@ import AgentModel
 import MQTTBridge
 
 enum SettingsPages {
-    private static let groups = Setting.groups + [SettingGroup(title: "MQTT broker", settings: BridgeOptions.settings)]
+    private static let groups = Setting.groups + [BridgeOptions.settingGroup]
 
     static let file =
         """

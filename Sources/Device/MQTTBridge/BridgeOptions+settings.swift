@@ -38,6 +38,8 @@ extension BridgeOptions {
             "Maximum wait between two attempts to connect; at least twice ALTNET_MQTT_SPREAD_S is used."),
     ]
 
+    package static let settingGroup = SettingGroup(title: "MQTT broker", settings: settings)
+
     package static func accepts(_ value: String, for setting: Setting) -> Bool {
         guard let name = Name(rawValue: String(setting.name.dropFirst("ALTNET_MQTT_".count))) else { return false }
         return (try? BridgeOptions([name: value])) != nil

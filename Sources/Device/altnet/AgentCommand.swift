@@ -55,7 +55,7 @@ struct AgentCommand: AsyncParsableCommand {
 extension Setting {
     /// All settings with their defaults, one a line.
     fileprivate static var overview: String {
-        let groups = Setting.groups + [SettingGroup(title: "MQTT broker", settings: BridgeOptions.settings)]
+        let groups = Setting.groups + [BridgeOptions.settingGroup]
         let width = all.map(\.name.count).max() ?? 0
         return groups.map { group in
             let lines = group.settings.map { setting in
