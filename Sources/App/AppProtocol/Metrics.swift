@@ -21,7 +21,7 @@ public struct Metric: Sendable, Equatable {
     public let kind: Kind
     /// Base unit, also the end of the name; nil for a count.
     public let unit: String?
-    /// Divisor from 1 on: values and bounds are integers, divided by it to get the unit.
+    /// Divisor, at least 1. Values and bounds are integers; divide them by it to get the unit.
     public let scale: Int
     /// Help text of one sentence.
     public let help: String

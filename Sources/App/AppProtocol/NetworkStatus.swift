@@ -195,7 +195,7 @@ extension Uplink {
         }
     }
 
-    /// Number of this type in app SDKs.
+    /// Value of the member `network`, as numbered in app SDKs; nil if they have no number.
     package var networkType: Int? {
         switch self {
         case .wifi: 0

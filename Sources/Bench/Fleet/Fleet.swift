@@ -33,7 +33,7 @@ package final class Fleet {
         var link: BrokerConnection?
         var interest: Poller.Interest?
         var attempts = 0
-        /// Last state included in `connected`.
+        /// Whether `connected` counts this device.
         var isConnected = false
         /// Whether the device has been connected since `countReturns()`.
         var hasReturned = false
@@ -127,11 +127,11 @@ package final class Fleet {
         return try DeviceKey(deviceId: id, localKey: Secret(text: FleetDevice.localKey(of: id)))
     }
 
-    // MARK: What it is
+    // MARK: State
 
     package var lostMessages: Int { slots.reduce(0) { $0 + $1.device.lostMessages } }
 
-    // MARK: What is done to it
+    // MARK: Control
 
     /// - Parameter rate: devices to switch on per second.
     package func start(_ rate: Int) { starting = (Instant.now, max(1, rate)) }

@@ -36,7 +36,7 @@ extension LabError: CustomStringConvertible {
 /// Polls `condition` until it is true.
 ///
 /// Checks once more after the time limit, in case the machine was too busy to check often.
-/// - Parameter interval: time between checks. Increase it if a check is work for the agent or another program, as an
+/// - Parameter interval: time between checks. Increase it if each check makes the agent or another program work: an
 ///   emulated processor is slow.
 /// - Throws: `LabError.timedOut`.
 public func eventually(

@@ -191,7 +191,7 @@ public enum InvalidEnterprise: Error, Equatable, Sendable, CustomStringConvertib
             "the private key is encrypted: remove its passphrase (openssl pkey -in KEY), altnet encrypts what it stores"
         case .severalKeys(let count): "too many private keys: give one, not \(count)"
         case .severalAuthorities(let count):
-            "too many CA certificates: give only that of the root, not \(count)"
+            "too many CA certificates: give only the root's, not \(count)"
         case .twoAuthorities: "a CA certificate and the system's authorities exclude each other: choose one"
         case .noHostName: "the server's name must be one host or domain name, such as radius.example.com"
         }

@@ -59,7 +59,7 @@ extension JSONFault {
     package var problem: String {
         switch self {
         case .notUTF8: "is not UTF-8 text"
-        case .nestsTooDeep: "nests too deep"
+        case .nestsTooDeep: "is nested too deeply"
         case .notJSON: "is not valid JSON"
         }
     }

@@ -28,7 +28,7 @@ final class RemoteSession: Sendable {
             State(requests: TokenBucket(limits.requests), lastRequest: now, lastProgress: now))
     }
 
-    /// - Returns: nil to answer the request, otherwise the wait until the next one.
+    /// - Returns: nil if the request is within the limits, otherwise the time until the next one is.
     func consumeRequest() -> Duration? {
         let now = clock.now
         return state.withLock { state in

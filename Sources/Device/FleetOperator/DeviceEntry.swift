@@ -19,17 +19,17 @@ public struct DeviceEntry: Sendable, Equatable {
         case oneNetwork
         /// Wi-Fi signal below ``weakSignal``.
         case weakSignal
-        /// The connection does not reach as far as the device needs.
+        /// The connection does not reach the required level.
         case notConnected
         case radio
-        /// Number of outages today is ``manyOutages`` or more.
+        /// At least ``manyOutages`` outages today.
         case outages
     }
 
     /// Signal in dBm, for every band. The failover policy has thresholds of its own: -70 on 2.4 GHz, -76 on 5 GHz.
     public static let weakSignal = -75
     public static let manyOutages = 3
-    /// Age up to which a network counts as still there.
+    /// Maximum age of a network's last sighting for it to count as present.
     static let recent = Duration.seconds(86_400)
 
     /// Latest time in the device's messages, by the device's clock; nil if they have none.

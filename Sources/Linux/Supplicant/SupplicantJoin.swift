@@ -80,7 +80,7 @@ extension Supplicant {
         if let attempt { endJoin(attempt) }
     }
 
-    /// Ends the attempt, with an event if it was accepted.
+    /// Ends the attempt. Reports the outcome if wpa_supplicant had accepted the attempt.
     func endJoin(_ attempt: JoinAttempt, _ outcome: SupplicantEvent? = nil) {
         let wasAccepted = attempt.isAccepted
         attempt.phase = .over

@@ -21,7 +21,7 @@ extension DeviceSession {
         }
     }
 
-    /// - Returns: the position before the first event of the present listeners.
+    /// - Returns: the position before the first event that the current listeners get.
     private func start() async throws(ClientError) -> Subscribed {
         readEvents()
         if let position = feed.position { return position }

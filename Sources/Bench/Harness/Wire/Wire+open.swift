@@ -103,7 +103,7 @@ extension Wire {
     }
 
     /// Opens the session and verifies the device's proof. With a fault, the device must refuse the session.
-    /// - Throws: `refused` with the device's error; `unreachable` for any other outcome but an open session.
+    /// - Throws: `refused` with the device's error; `unreachable` if the session fails for another reason.
     private func openSession(
         _ device: DeviceKey, _ certificate: CertificateFingerprint, _ fault: SessionFault?
     ) async throws(WireConnectFailure) {

@@ -6,7 +6,8 @@ public struct Comparison: Sendable, Hashable {
     public let duration: Duration
     /// altnet first, then the peers, the oracle last.
     public let rows: [Row]
-    /// altnet's cost relative to others: with the measure, then optionally with each weight halved and doubled.
+    /// Ratios of altnet's cost to others': by the measure as committed, then optionally with each weight halved and
+    /// doubled.
     public var ratios: [CostRatios] = []
 
     public static let altnet = "altnet"
@@ -127,7 +128,7 @@ extension Scenario {
 }
 
 extension World {
-    /// Whether a device could be joined there and needs Wi-Fi.
+    /// Whether the access point admits the device, and the device needs Wi-Fi.
     fileprivate func isWanted(_ accessPoint: Int, at time: Duration) -> Bool {
         let state = state(of: accessPoint, at: time)
         return state.isOn && state.admission == .admitted && isInDemand(at: time)

@@ -13,7 +13,7 @@ struct BeaconSampler {
     let accessPoint: AccessPoint
     let station: Int
     fileprivate(set) var watch = BeaconLossDetector(beacons: silentBeacons, idlePace: idlePace)
-    /// Times of the next sample, and of the next look at the number of sent frames.
+    /// Times of the next sample, and of the next check of the number of sent frames.
     fileprivate var sampleAt = Int64.max
     fileprivate var trafficAt: Int64
     /// First of the skipped samples, and their interval in milliseconds.

@@ -7,7 +7,7 @@ import KeyFile
 /// Facts learned about the stored networks, and pending writes.
 struct LearnedState: Sendable {
     var pendingStatistics: PendingStatistics
-    /// Policy state already in the journal. Most events do not change it.
+    /// Policy state already in `pendingStatistics`. Most events do not change it.
     var lastRecorded = LastRecorded()
     var isWriting = false
     var due: Instant?
@@ -93,7 +93,7 @@ extension AgentCore {
     /// Plausible offsets in ms since 1970.
     private static let offsets: ClosedRange<Int64> = 0...1 << 50
 
-    /// Updates the journal after the policy has handled an event.
+    /// Updates the pending statistics after the policy has handled an event.
     /// - Returns: true if a write may be worthwhile.
     mutating func recordStatistics(_ event: PolicyEvent) -> Bool {
         var isNews = false
@@ -149,7 +149,7 @@ extension AgentCore {
         }
     }
 
-    /// Writes the journal if due, else schedules it.
+    /// Writes the pending statistics if due, else schedules the write.
     mutating func reviewStatistics() {
         guard !learned.isWriting else { return }
         learned.pendingStatistics.review(over: state, at: now)

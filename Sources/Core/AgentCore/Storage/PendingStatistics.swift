@@ -3,9 +3,9 @@ import KeyFile
 
 /// Facts learned about stored networks, and when to write them.
 ///
-/// Flash wears out, so writes are delayed and combined. Worth a write: channel, join failure, last network, security
-/// floor and leased address. Last seen time, signal and the end of a lease are only added to other writes. Data from
-/// unverified access points is never written.
+/// Flash wears out, so writes are delayed and combined. Only a channel, join failure, last network, security
+/// floor or leased address is worth a write. Last seen time, signal and the end of a lease are only added to other
+/// writes. Data from unverified access points is never written.
 package struct PendingStatistics: Sendable, Equatable {
     /// Delay of a write, and pause after a failed one: at most three writes an hour.
     static let patience = Duration.seconds(20 * 60)
@@ -77,7 +77,7 @@ package struct PendingStatistics: Sendable, Equatable {
         entries.first { $0.network.isSame(as: network) }?.learnedMinimumSecurity
     }
 
-    /// Drops floors that were stored with an earlier copy of the journal. The user may lower them from now on.
+    /// Drops floors that were stored with an earlier copy of these facts. The user may lower them from now on.
     mutating func minimumSecurityStored(of statistics: PendingStatistics) {
         for stored in statistics.entries {
             for index in entries.indices where entries[index].network.isSame(as: stored.network) {

@@ -8,7 +8,7 @@ package struct StateChange: Sendable, Equatable {
         /// Everything learned, even if not worth a write alone.
         case learnt
         case outcome
-        /// - Parameter isOwnersWord: Whether the user has sent the target.
+        /// - Parameter isOwnersWord: true if the user sent the network itself, not only its hash.
         case accepted(PendingSwitch, target: StoredNetwork, joinOnce: Bool, isOwnersWord: Bool)
         case backups(PreparedUpdate, localKey: Secret)
         case staged(NewPassword)

@@ -4,7 +4,7 @@ import AppProtocol
 /// Conditions for accepting a switch.
 struct SwitchConditions {
     var running: SwitchLedger.Entry?
-    /// Uplink of the traffic other than Wi-Fi.
+    /// Uplink other than Wi-Fi that carries the traffic, if any.
     var uplink: Uplink?
     var missingInterface: ProtocolError?
     /// Whether the device is already on the network.

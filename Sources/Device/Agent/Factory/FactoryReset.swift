@@ -75,7 +75,7 @@ package struct FactoryReset {
     }
 
     /// Destroys all other files and removes the mark.
-    /// - Returns: errors for remaining files that open nothing.
+    /// - Returns: errors for files that remain. These files give no access to the device.
     package func finish() throws -> [KeyFileError] {
         let files = PersistentFile.all.filter { $0.removedBy.contains(scope.remover) }
         // The keys of apps come first in the list, as they open the device.
@@ -92,7 +92,8 @@ package struct FactoryReset {
         return left
     }
 
-    /// Destroys a file outside of the state directory. Errors do not stop the reset, as the file opens nothing.
+    /// Destroys a file outside of the state directory. Errors do not stop the reset, as the file gives no access
+    /// to the device.
     private func destroyOutside(_ file: PersistentFile) -> [KeyFileError] {
         guard let settings else { return [] }
         return file.paths(settings).compactMap { path in

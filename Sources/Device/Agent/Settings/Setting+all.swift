@@ -76,8 +76,8 @@ extension Setting {
             + "allows. It needs its own wpa_supplicant, which the Debian package starts.")
     static let standby = Setting(
         "STANDBY", .oneOf(StandbyChoice.allCases.map(\.rawValue)), .value(StandbyChoice.whenWeak.rawValue), .onRestart,
-        "When the spare interface joins the next network: while the current link is weak (when-weak), at all times, "
-            + "in power save, for the shortest outages (always), or never (off)."
+        "When the spare interface joins the next network: while the current link is weak (when-weak), never (off), "
+            + "or always, in power save, for the shortest outages."
     )
     static let spareGrace = seconds(
         "SPARE_GRACE_S", 0...3600, standard: .seconds(30), .onRestart,

@@ -34,7 +34,7 @@ extension Setting {
         "Number of unanswered keepalives after which a connection counts as lost.")
     static let keepAliveRequest = seconds(
         "KEEPALIVE_REQUEST_S", 5...3600, standard: liveness.application, .onRestart,
-        "Interval of requests that check an http or mqtt server's program.")
+        "Interval of requests that check whether an http or mqtt server still answers.")
     static let validationURL = Setting(
         "VALIDATION_URL", .other("a URL such as http://HOST/PATH"),
         .implied("none", example: "http://check.example.com/generate_204"), .onRestart,

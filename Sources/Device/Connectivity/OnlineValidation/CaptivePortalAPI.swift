@@ -142,7 +142,7 @@ extension Error {
     fileprivate var reason: String {
         switch self as? JSONFault {
         case .notUTF8: "it is not UTF-8 text"
-        case .nestsTooDeep: "it nests too deep"
+        case .nestsTooDeep: "it is nested too deeply"
         case .notJSON: "it is not valid JSON"
         case nil: (self as? DecodingError)?.reason ?? "it is not a JSON object"
         }

@@ -60,7 +60,7 @@ struct ProviderCommand: AsyncParsableCommand {
         commandName: "provider",
         abstract: "Run a built-in hotspot provider.",
         discussion: """
-            The host of the providers starts these through a file in its directory: see Docs/reference/providers.md.
+            To use one, put a script that runs it into the directory of the providers: see Docs/reference/providers.md.
             """,
         subcommands: [ClickThroughCommand.self])
 }

@@ -39,7 +39,7 @@ struct SectorScan {
         return header
     }
 
-    /// True if the first bytes are a header's prologue, or on flash can still become it, as after an interrupted write.
+    /// True if the first bytes are a header's prologue, or can still become one on flash after an interrupted write.
     private(set) var mayBecomeHeader = false
     /// True if all bytes after the header are blank.
     private(set) var endsWithHeader = false

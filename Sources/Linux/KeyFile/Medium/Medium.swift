@@ -28,8 +28,8 @@ package protocol Medium: AnyObject {
     func synchronise() throws(KeyFileError)
     /// Drops the system's cache, which may differ from the medium after a failed write.
     func forgetCached()
-    /// Makes room for a new store after foreign or incomplete content. A file gets a second name first.
-    /// - Returns: the path of that name; nil if it is impossible.
+    /// Makes room for a new store in place of foreign or incomplete content. Keeps an old file under a second name.
+    /// - Returns: the path of the kept file; nil if the file system lacks hard links.
     /// - Throws: `foreignContent` on a device.
     func setAside() throws(KeyFileError) -> String?
     /// False if sectors are missing, as in a truncated file.

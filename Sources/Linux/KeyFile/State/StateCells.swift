@@ -54,8 +54,8 @@ extension StoredState {
         if dropped > 0 { findings.append(.addressesDropped(dropped)) }
     }
 
-    /// - Parameter drop: called with the number of invalid cells of optional kinds: their network was removed by an
-    ///   older altnet, or no host can have them.
+    /// - Parameter drop: called with the number of invalid cells of optional kinds. An older altnet has removed their
+    ///   network, or their values are impossible.
     private init?(cells: Cells, drop: (Int) -> Void) {
         self.init()
         kept = cells.filter {
