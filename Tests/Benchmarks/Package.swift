@@ -19,11 +19,11 @@ let nioTLS: Target.Dependency = .product(name: "NIOTLS", package: "swift-nio")
 let nioWebSocket: Target.Dependency = .product(name: "NIOWebSocket", package: "swift-nio")
 
 func module(
-    _ name: String, in folder: String, on dependencies: [Target.Dependency] = [], settings: [SwiftSetting] = []
+    _ name: String, in folder: String, on dependencies: [Target.Dependency] = []
 ) -> Target {
     .target(
         name: name, dependencies: dependencies, path: "Sources/\(folder)/\(name)",
-        swiftSettings: strict + settings)
+        swiftSettings: strict)
 }
 
 func support(_ name: String, on dependencies: [Target.Dependency] = []) -> Target {

@@ -22,12 +22,11 @@ let nioTLS: Target.Dependency = .product(name: "NIOTLS", package: "swift-nio")
 let nioWebSocket: Target.Dependency = .product(name: "NIOWebSocket", package: "swift-nio")
 
 func module(
-    _ name: String, in folder: String, on dependencies: [Target.Dependency] = [], resources: [Resource] = [],
-    settings: [SwiftSetting] = []
+    _ name: String, in folder: String, on dependencies: [Target.Dependency] = [], resources: [Resource] = []
 ) -> Target {
     .target(
         name: name, dependencies: dependencies, path: "Sources/\(folder)/\(name)", resources: resources,
-        swiftSettings: instrumented + settings)
+        swiftSettings: instrumented)
 }
 
 func support(_ name: String, on dependencies: [Target.Dependency] = [], exclude: [String] = []) -> Target {

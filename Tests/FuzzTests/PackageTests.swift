@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    /// Calls of `module` and `support` in the list of targets, each in one line.
+    /// Calls of `module` and `support` in the list of targets, each in one line, without the flags of debug builds.
     private func declarations(in path: String) -> [String] {
         let lines = TestFile.lines(of: path).map { $0.drop(while: { $0 == " " }) }.filter { !$0.hasPrefix("//") }
         return lines.joined(separator: " ").split(separator: "targets: [").last?
@@ -23,6 +23,7 @@ import Testing
             .replacing("( ", with: "(").replacing("[ ", with: "[").replacing(", ]", with: "]")
             .replacing("), module(", with: ")\nmodule(").replacing("), support(", with: ")\nsupport(")
             .replacing("), .", with: ")\n.").replacing("), tests(", with: ")\ntests(")
+            .replacing(", settings: fast", with: "")
             .split(separator: "\n").map(String.init).filter { $0.hasPrefix("module(") || $0.hasPrefix("support(") }
             ?? []
     }
