@@ -30,8 +30,7 @@ struct TraceSwitch: ParsableCommand {
                 SwitchTrace(try ScenarioLibrary.scenario(named: "commanded-trial"), seed: 1)
             }
         guard let start = trace.rows.first?.milliseconds else {
-            print("there is no commanded switch")
-            throw ExitCode.failure
+            throw SimulateCommand.Failure("found no commanded switch in \(file ?? "commanded-trial")")
         }
         for row in trace.rows.prefix(Self.longest) {
             print("\(ReplayReport.time(row.milliseconds - start))  \(row.who.padded(to: 10))  \(row.text)")
