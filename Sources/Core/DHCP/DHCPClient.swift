@@ -48,8 +48,8 @@ public struct DHCPClient {
         ///   - hardware: Hardware address on this link.
         ///   - siblings: Hardware addresses of the device's other interfaces.
         ///   - remembered: Last lease in this network.
-        ///   - isDated: Whether the lease's times are correct. If not (no clock after a start), only the server can
-        ///     confirm it.
+        ///   - isDated: Whether the end of `remembered` is known. After a restart it is not, as the device's time may
+        ///     be wrong. Then only the server can confirm the lease.
         case linkUp(
             hardware: HardwareAddress, siblings: Set<HardwareAddress> = [], remembered: Lease?, isDated: Bool = true)
         case roamed

@@ -67,7 +67,7 @@ public struct Lease: Hashable, Sendable {
 
 extension Lease {
     /// Restores a stored lease without invalid name servers. ``DHCPClient`` validates the rest before use.
-    /// - Parameter expiry: Arbitrary if the clock was not set, see `isDated` of ``DHCPClient/Event/linkUp``.
+    /// - Parameter expiry: Arbitrary if the lease's end is not known, see `isDated` of ``DHCPClient/Event/linkUp``.
     public init(
         stored address: IPv4Address, prefixLength: Int, gateway: IPv4Address?, gatewayHardware: HardwareAddress?,
         server: IPv4Address, nameServers: [IPv4Address], expiry: Instant, hardware: HardwareAddress, at now: Instant

@@ -69,8 +69,8 @@ public final class IPv4Runner {
     /// - Parameters:
     ///   - siblings: hardware addresses of the device's other interfaces.
     ///   - remembered: the last lease in this network.
-    ///   - isDated: true if the lease's times are valid. Otherwise only the server confirms the lease, not the
-    ///     gateway's presence: without a clock, the times are unknown after a start.
+    ///   - isDated: whether the end of `remembered` is known. After a restart it is not, as the device's time may be
+    ///     wrong. Then only the server can confirm the lease, not the gateway's presence.
     public func linkUp(
         hardware: HardwareAddress, siblings: Set<HardwareAddress> = [], remembered: Lease? = nil, isDated: Bool = true
     ) {
