@@ -78,8 +78,8 @@ extension Radios {
             }
         }
 
-        /// As a suspended kernel leaves them: nothing of the device's programs has run for a minute, and the link is gone. The
-        /// kernel itself cannot be suspended here (Docs/contributor/loss-and-radios.md).
+        /// The state after a suspended kernel: no program of the device has run for a minute, and the link is gone. The
+        /// kernel itself cannot be suspended here (Docs/results/radios.md).
         @Test(.extended) func programsStandStillForAMinute() async throws {
             try await scenario("programs stand still for a minute", accessPoints: 2) { lab in
                 let house = try await House(lab)

@@ -88,7 +88,7 @@ struct AgentProcess {
     init(settings: String?) { self.settings = settings }
 
     /// Parses the two command lines of services: `agent` and `agent --settings FILE`. The parser of all commands would
-    /// leave memory in use for as long as the agent runs (Docs/contributor/building.md).
+    /// leave memory in use for as long as the agent runs.
     init?(arguments: some Collection<String>) {
         let arguments = Array(arguments)
         switch arguments.count {
