@@ -1,8 +1,6 @@
-import AgentModel
 import AppProtocol
 import NIOCore
 import NIOSSL
-import NIOTLS
 
 /// The app's side of opening a session, behind TLS: takes the device's certificate and exchanges proofs of the key.
 final class SessionOpener: ChannelInboundHandler, RemovableChannelHandler {

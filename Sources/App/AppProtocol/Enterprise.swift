@@ -1,11 +1,4 @@
 import AgentModel
-import Crypto
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// The credential of an enterprise network, readable by the device only. Sealed as a whole: a relay that could change
 /// the authority would obtain the password.

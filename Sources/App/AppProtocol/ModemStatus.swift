@@ -1,5 +1,3 @@
-import AgentModel
-
 /// A cellular modem, as reported by ModemManager.
 public struct ModemStatus: Sendable, Equatable, Codable {
     public var interface: String

@@ -1,5 +1,3 @@
-import AgentModel
-
 /// A request: one line from an app or a program.
 public struct Request: Sendable, Equatable {
     /// Request ID: 1 to 64 bytes, chosen by the app and repeated in the answer.

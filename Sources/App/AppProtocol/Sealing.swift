@@ -1,5 +1,3 @@
-import AgentModel
-
 extension Request.Body {
     /// Whether a relay could read a password or a user's credential in it.
     public var hasPlainPassword: Bool {

@@ -3,7 +3,6 @@ import AgentCore
 import AgentModel
 import AppProtocol
 import AppServer
-import Failover
 import KeyFile
 import Linux
 import Simulation

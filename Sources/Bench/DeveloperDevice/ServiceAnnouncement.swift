@@ -1,4 +1,3 @@
-import AgentModel
 import DNS
 
 /// The device's records in DNS-SD (RFC 6763): service `_altnet._tcp` with its port, and TXT with protocol version and

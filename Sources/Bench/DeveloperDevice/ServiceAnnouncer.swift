@@ -1,4 +1,3 @@
-import AgentModel
 import DNS
 import Glibc
 import NIOCore

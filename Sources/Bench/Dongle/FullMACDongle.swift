@@ -1,5 +1,4 @@
 import AgentModel
-import CLinux
 import Glibc
 import Linux
 import Synchronization

@@ -1,4 +1,3 @@
-import CLinux
 import Glibc
 
 /// Sets network interfaces up and down in the network namespace of the calling thread.

@@ -1,4 +1,3 @@
-import CLinux
 import CNetlink
 import Glibc
 import Netlink

@@ -1,5 +1,3 @@
-import CLinux
-import CNetlink
 import Glibc
 import Linux
 import Synchronization

@@ -1,7 +1,6 @@
 import AgentModel
 import CLinux
 import Glibc
-import Linux
 
 /// Waits for thousands of descriptors at once (epoll(7)), each with a number.
 final class Poller {

@@ -1,5 +1,3 @@
-import AgentModel
-
 /// Events at one device's home during a password change: changes of its router and power cuts.
 struct RotationScenario: Equatable {
     enum Router: Equatable {

@@ -1,5 +1,3 @@
-import Glibc
-
 /// The lab's internet: a network namespace with a name server, a web server and a broker at public-looking addresses
 /// (RFC 5737, RFC 3849). Connected access points reach it.
 ///

@@ -1,7 +1,3 @@
-import AgentModel
-import FoundationEssentials
-import Glibc
-
 /// A phone with its own radio: joins networks with the real wpa_supplicant, gets an address by DHCP, and has a browser.
 public actor WirelessPhone {
     private let radio: Radio

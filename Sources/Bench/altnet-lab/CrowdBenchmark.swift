@@ -1,6 +1,5 @@
 import AgentModel
 import Failover
-import Simulation
 
 /// Measures the policy's decision time with many access points in range.
 struct CrowdBenchmark {

@@ -2,7 +2,6 @@ import AgentModel
 import AppProtocol
 import ArgumentParser
 import DeveloperDevice
-import FoundationEssentials
 import Glibc
 import Linux
 import Simulation

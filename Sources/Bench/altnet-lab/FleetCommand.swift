@@ -1,10 +1,8 @@
-import AgentModel
 import AppProtocol
 import ArgumentParser
 import Failover
 import Fleet
 import Foundation
-import Linux
 import MQTTBridge
 import Simulation
 

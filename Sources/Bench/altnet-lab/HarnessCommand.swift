@@ -1,6 +1,4 @@
-import AgentModel
 import AppClient
-import AppProtocol
 import ArgumentParser
 import FoundationEssentials
 import Glibc

@@ -1,5 +1,3 @@
-import AgentModel
-
 /// DHCPv6 message between a client and servers or relays (RFC 8415, 8).
 public struct DHCPv6Message: Equatable, Sendable {
     public enum Kind: UInt8, Sendable, CaseIterable {

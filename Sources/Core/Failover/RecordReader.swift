@@ -1,5 +1,3 @@
-import AgentModel
-
 /// Reads a record from its bytes. Everything in it is hostile: it may come from anywhere.
 public enum RecordReader {
     /// Reads the runs of a record, in their order.

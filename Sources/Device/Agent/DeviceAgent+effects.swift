@@ -4,7 +4,6 @@ import AppProtocol
 import Failover
 import Glibc
 import Hotspots
-import KeyFile
 import Linux
 import Netlink
 import Supplicant

@@ -1,4 +1,3 @@
-import AgentModel
 import AppProtocol
 
 extension Request.Body {

@@ -1,5 +1,4 @@
 import AgentModel
-import Glibc
 
 extension AppServer {
     /// Connection events for the log.

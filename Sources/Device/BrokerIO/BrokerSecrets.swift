@@ -1,6 +1,5 @@
 import AgentModel
 import Glibc
-import MQTTBridge
 
 /// Credentials for the broker: files in one folder, or credentials of the service (systemd.exec(5), LoadCredential=).
 package struct BrokerSecrets {

@@ -1,5 +1,4 @@
 import AgentModel
-import AppProtocol
 import FleetOperator
 import Linux
 import MQTTBridge

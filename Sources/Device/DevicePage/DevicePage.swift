@@ -1,7 +1,6 @@
 import AgentModel
 import AppProtocol
 import AppServer
-import NIOCore
 import Synchronization
 
 /// The device's web page: on the setup access point without a key, in the network with one. ``Site`` decides, this

@@ -1,7 +1,6 @@
 import AgentModel
 import AppProtocol
 import BrokerIO
-import Glibc
 import Linux
 import MQTTBridge
 

@@ -1,6 +1,5 @@
 import Agent
 import ArgumentParser
-import Dispatch
 import Glibc
 import Linux
 

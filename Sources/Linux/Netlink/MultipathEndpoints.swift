@@ -1,6 +1,5 @@
 import AgentModel
 import CNetlink
-import Glibc
 import Linux
 
 /// Sets the Multipath TCP endpoints of a `MultipathPlan` in the kernel: connections continue over the other station

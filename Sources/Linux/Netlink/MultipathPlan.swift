@@ -1,6 +1,5 @@
 import AgentModel
 import CNetlink
-import Glibc
 
 /// Multipath TCP endpoints (RFC 8684): one per station and address family. Endpoints of the unused station are backups,
 /// which carry traffic only if the others are removed.

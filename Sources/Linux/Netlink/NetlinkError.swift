@@ -1,4 +1,3 @@
-import CNetlink
 import Glibc
 
 /// A failed attempt and its reason.

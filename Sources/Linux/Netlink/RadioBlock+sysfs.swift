@@ -1,6 +1,5 @@
 import AgentModel
 import Glibc
-import Linux
 
 extension RadioBlock {
     /// Reads the rfkill state of an interface's radio (Documentation/ABI/stable/sysfs-class-rfkill).

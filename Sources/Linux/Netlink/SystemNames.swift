@@ -1,5 +1,4 @@
 import AgentModel
-import CNetlink
 import Glibc
 import Synchronization
 

@@ -1,6 +1,5 @@
 import AgentModel
 import CNetlink
-import Glibc
 import Linux
 
 /// The radio of one wireless interface, through nl80211. The interface is identified by name and may come and go. While

@@ -1,4 +1,3 @@
-import AgentModel
 import Linux
 
 /// A connection to wpa_supplicant: one command at a time with a time limit, and events in between.

@@ -1,5 +1,3 @@
-import AgentModel
-
 /// Rows under headings, each column as wide as its widest cell. In a narrow terminal, columns shrink to their minimum
 /// first. Then the columns with the lowest rank are left out.
 package struct Table {

@@ -1,4 +1,3 @@
-import AgentModel
 import AppProtocol
 
 /// Moves the phone's Wi-Fi: `NEHotspotConfiguration` with `joinOnce` on iOS, `WifiNetworkSpecifier` on Android.

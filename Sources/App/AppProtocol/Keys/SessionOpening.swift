@@ -1,11 +1,4 @@
 import AgentModel
-import Crypto
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// The device's first line over the network, inside TLS: `{"v":1,"nonce":"..."}`.
 public struct Greeting: Sendable, Equatable {

@@ -1,5 +1,3 @@
-import AgentModel
-
 /// Cases in which the link exists and the address is missing.
 extension BenchmarkCase {
     /// A user switches between the networks: first to the new backup, then to and fro between known networks. In every

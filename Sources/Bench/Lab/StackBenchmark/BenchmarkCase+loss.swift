@@ -1,5 +1,3 @@
-import AgentModel
-
 extension BenchmarkCase {
     private static let patience = Duration.seconds(120)
 

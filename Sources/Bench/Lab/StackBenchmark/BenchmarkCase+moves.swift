@@ -1,4 +1,3 @@
-import AgentModel
 import Simulation
 
 /// Cases in which the link works and another network is better.

@@ -1,4 +1,3 @@
-import AgentModel
 import Glibc
 
 /// One event for a device, and its measurements.

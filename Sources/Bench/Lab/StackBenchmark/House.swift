@@ -1,5 +1,3 @@
-import AgentModel
-
 /// The setup of all cases: a home and a backup network, and a device with one of the stacks that knows both and is
 /// online at home.
 struct House: Sendable {

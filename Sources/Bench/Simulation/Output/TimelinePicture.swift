@@ -1,5 +1,4 @@
 import AgentModel
-import Failover
 
 /// SVG of one pass of a scenario over time: signals, access points in use, outages, events and decisions.
 public struct TimelinePicture {

@@ -1,4 +1,3 @@
-import AgentModel
 import Failover
 
 /// Accumulates the result of a run. Its size is independent of the run's length, as it details only the first pass.

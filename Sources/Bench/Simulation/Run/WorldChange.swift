@@ -1,5 +1,3 @@
-import AgentModel
-
 package struct WorldError: Error, Codable, Hashable, Sendable {
     package enum Code: String, Codable, Sendable {
         case malformed

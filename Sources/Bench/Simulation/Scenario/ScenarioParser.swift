@@ -1,4 +1,3 @@
-import AgentModel
 import Failover
 
 /// Parses a scenario file line by line. Format: `Docs/contributor/simulator.md`.

@@ -1,4 +1,3 @@
-import AgentModel
 import Failover
 
 // Detection of a silent access point.

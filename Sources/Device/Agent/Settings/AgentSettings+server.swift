@@ -1,4 +1,3 @@
-import AppProtocol
 import AppServer
 import DevicePage
 

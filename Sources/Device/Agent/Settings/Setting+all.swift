@@ -3,7 +3,6 @@ import AgentModel
 import AppProtocol
 import Failover
 import KeyFile
-import Logging
 
 extension Setting {
     /// All settings in the order of the documentation. Computed, as a running agent does not need them.

@@ -2,7 +2,6 @@ import AgentCore
 import AgentModel
 import AppProtocol
 import DevicePage
-import Linux
 import Netlink
 
 // Performs the core's orders for the setup access point.

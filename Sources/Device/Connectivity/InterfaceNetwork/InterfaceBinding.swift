@@ -1,6 +1,5 @@
 import AgentModel
 import NIOCore
-import NIOPosix
 
 #if canImport(Glibc)
     import Glibc

@@ -1,4 +1,3 @@
-import AgentModel
 import DNS
 import NIOCore
 import NIOPosix

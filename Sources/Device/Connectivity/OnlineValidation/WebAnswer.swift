@@ -1,5 +1,4 @@
 import AgentModel
-import NIOCore
 import NIOHTTP1
 import NIOSSL
 

@@ -1,4 +1,3 @@
-import AgentModel
 import NIOCore
 import NIOSSL
 import Synchronization

@@ -1,10 +1,8 @@
 import AgentModel
 import AppProtocol
 import ArgumentParser
-import BrokerIO
 import FleetOperator
 import Glibc
-import Linux
 import MQTTBridge
 import Terminal
 

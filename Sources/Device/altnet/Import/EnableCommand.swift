@@ -1,9 +1,7 @@
 import AgentModel
-import AppClient
 import AppProtocol
 import ArgumentParser
 import Glibc
-import KeyFile
 import Linux
 
 struct EnableCommand: AsyncParsableCommand {

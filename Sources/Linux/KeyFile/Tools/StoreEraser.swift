@@ -1,4 +1,3 @@
-import AgentModel
 import Glibc
 
 /// Destroys a store, under the lock that excludes agents.

@@ -1,4 +1,3 @@
-import AgentModel
 import CLinux
 import Glibc
 
