@@ -2,8 +2,6 @@ import AgentModel
 import Failover
 import Testing
 
-@testable import AgentCore
-
 // covers: seed/why-switched
 @Suite struct ExplanationTests {
     private func decision(

@@ -1,7 +1,5 @@
 import AgentModel
 import AppProtocol
-import Failover
-import KeyFile
 import Testing
 
 @testable import AgentCore

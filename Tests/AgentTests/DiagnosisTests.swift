@@ -1,6 +1,5 @@
 import AgentModel
 import AppProtocol
-import Connectivity
 import Foundation
 import Linux
 import TestTime

@@ -3,7 +3,6 @@ import AgentModel
 import AppProtocol
 import AppServer
 import Foundation
-import KeyFile
 import Linux
 import Synchronization
 import Testing

@@ -1,4 +1,3 @@
-import AgentModel
 import Foundation
 import KeyFile
 import Testing

@@ -3,7 +3,6 @@ import Failover
 import Foundation
 import Testing
 
-@testable import Agent
 @testable import AgentCore
 
 /// Every code in a decision is one that Docs/protocol.schema.json lists.

@@ -1,7 +1,6 @@
 import AgentCore
 import AgentModel
 import AppProtocol
-import Connectivity
 import Failover
 import Foundation
 import Hotspots

@@ -1,7 +1,5 @@
-import AgentModel
 import AppServer
 import Glibc
-import KeyFile
 import Logging
 import NIOPosix
 import Testing

@@ -4,7 +4,6 @@ import KeyFile
 import Testing
 
 @testable import Agent
-@testable import AgentCore
 
 /// Missing parts that the agent waits for or does without, and its words about them.
 @Suite struct TroubleTests {

@@ -1,6 +1,5 @@
 import AgentCore
 import AgentModel
-import Connectivity
 import Failover
 import Linux
 import Testing

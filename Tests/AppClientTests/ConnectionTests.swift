@@ -1,4 +1,3 @@
-import AgentModel
 import AppProtocol
 import AppServer
 import PipedPrograms

@@ -1,4 +1,3 @@
-import AgentModel
 import AppClient
 import AppProtocol
 import AppServer

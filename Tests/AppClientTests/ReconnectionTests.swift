@@ -1,7 +1,6 @@
 import AgentModel
 import AppClient
 import AppProtocol
-import AppServer
 import TestTime
 import Testing
 

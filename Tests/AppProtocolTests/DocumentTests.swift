@@ -1,4 +1,3 @@
-import AgentModel
 import AppProtocol
 import Foundation
 import Testing

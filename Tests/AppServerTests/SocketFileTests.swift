@@ -1,5 +1,4 @@
 import AppClient
-import AppProtocol
 import AppServer
 import Foundation
 import Testing

@@ -1,7 +1,5 @@
 import AgentModel
-import Foundation
 import NIOPosix
-import Synchronization
 import TestTime
 import Testing
 

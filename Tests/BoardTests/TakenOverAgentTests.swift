@@ -1,5 +1,4 @@
 import Foundation
-import PipedPrograms
 import Testing
 
 /// A line that root alone may read.

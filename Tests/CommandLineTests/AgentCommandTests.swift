@@ -1,4 +1,3 @@
-import Agent
 import AgentModel
 import AppClient
 import AppProtocol

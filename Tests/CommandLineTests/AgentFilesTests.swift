@@ -1,5 +1,4 @@
 import Agent
-import AgentModel
 import Foundation
 import PipedPrograms
 import Testing

@@ -1,5 +1,4 @@
 import AgentModel
-import AppClient
 import AppProtocol
 import Foundation
 import Terminal

@@ -4,8 +4,6 @@ import Foundation
 import Terminal
 import Testing
 
-@testable import altnet
-
 /// The wording of the network's connectivity.
 @Suite struct ConnectivityCommandTests {
     private static func broker(_ state: ConnectionState, _ reason: ReachProblem? = nil) -> TargetStatus {

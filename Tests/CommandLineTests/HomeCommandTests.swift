@@ -1,8 +1,5 @@
-import AgentModel
 import AppProtocol
 import Testing
-
-@testable import altnet
 
 @Suite struct HomeCommandTests {
     private func device() throws -> ScriptedDevice {

@@ -1,10 +1,7 @@
 import AgentModel
-import AppProtocol
 import Foundation
 import KeyFile
 import Testing
-
-@testable import altnet
 
 @Suite struct ProvisionTests {
     private static let pairing = "altnet://pair?v=1&id=lamp-01&key=7c1f94d2a86be03527d90c4e5ab3168f"

@@ -1,7 +1,6 @@
 import AgentModel
 import AppProtocol
 import Foundation
-import Linux
 import Terminal
 import Testing
 

@@ -3,8 +3,6 @@ import AppProtocol
 import Foundation
 import Testing
 
-@testable import altnet
-
 @Suite struct StagedPasswordCommandTests {
     @Test func isStagedAndDropped() async throws {
         let device = try ScriptedDevice { $0.features = ["stage"] }

@@ -1,9 +1,6 @@
-import AgentModel
 import AppProtocol
 import Foundation
 import Testing
-
-@testable import altnet
 
 @Suite struct TargetsCommandTests {
     @Test func theServersAreShownWithTheirStates() async throws {

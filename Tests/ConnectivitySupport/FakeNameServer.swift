@@ -1,7 +1,6 @@
 import AgentModel
 import Connectivity
 import DNS
-import Foundation
 import NIOCore
 import NIOPosix
 import Synchronization

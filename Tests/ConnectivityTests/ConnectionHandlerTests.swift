@@ -1,4 +1,3 @@
-import AgentModel
 import NIOCore
 import NIOEmbedded
 import NIOTLS

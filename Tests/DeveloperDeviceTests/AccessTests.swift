@@ -2,7 +2,6 @@ import AgentModel
 import AppProtocol
 import Foundation
 import Glibc
-import Linux
 import Simulation
 import Testing
 

@@ -4,7 +4,6 @@ import AppProtocol
 import Foundation
 import Glibc
 import Harness
-import Linux
 import Simulation
 import Testing
 

@@ -1,4 +1,3 @@
-import AgentModel
 import DNS
 import Foundation
 import Simulation

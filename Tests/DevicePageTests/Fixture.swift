@@ -1,7 +1,6 @@
 import AgentModel
 import AppProtocol
 import AppServer
-import Testing
 
 @testable import DevicePage
 

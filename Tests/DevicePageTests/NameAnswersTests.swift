@@ -1,5 +1,4 @@
 import DNS
-import Randomness
 import Testing
 
 @testable import DevicePage

@@ -1,6 +1,5 @@
 import AgentModel
 import AppProtocol
-import KeyFile
 import MQTTBridge
 import Simulation
 import Testing

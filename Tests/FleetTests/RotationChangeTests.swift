@@ -1,4 +1,3 @@
-import KeyFile
 import Testing
 
 @testable import Fleet

@@ -1,5 +1,3 @@
-import AppProtocol
-
 @testable import Agent
 
 extension FuzzTarget {

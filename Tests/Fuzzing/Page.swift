@@ -3,7 +3,6 @@ import AppProtocol
 import DNS
 import NIOCore
 import NIOEmbedded
-import NIOHTTP1
 
 @testable import AppServer
 @testable import DevicePage

@@ -1,5 +1,4 @@
 import AgentModel
-import AppProtocol
 import Foundation
 import Testing
 

@@ -2,8 +2,6 @@ import JSONValues
 import NIOCore
 import NIOPosix
 
-@testable import Harness
-
 /// Stands between the harness and a sound device, on a Unix socket, and spoils what goes through: for defects that a
 /// server has rather than what answers behind it.
 final class MeddlingProxy: Sendable {

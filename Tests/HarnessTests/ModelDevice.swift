@@ -3,7 +3,6 @@ import AppProtocol
 import AppServer
 import Foundation
 import Synchronization
-import Testing
 
 @testable import Harness
 

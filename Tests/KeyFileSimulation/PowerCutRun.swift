@@ -1,4 +1,3 @@
-import AgentModel
 import KeyFile
 import Randomness
 

@@ -1,5 +1,4 @@
 import AgentModel
-import KeyFileSimulation
 import Testing
 
 @testable import KeyFile

@@ -1,7 +1,6 @@
 import AgentModel
 import Glibc
 import KeyFileSimulation
-import Randomness
 import Testing
 
 @testable import KeyFile

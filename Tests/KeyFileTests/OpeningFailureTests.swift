@@ -1,4 +1,3 @@
-import AgentModel
 import Glibc
 import KeyFileSimulation
 import Randomness

@@ -1,5 +1,4 @@
 import AgentModel
-import Glibc
 import Randomness
 import Testing
 

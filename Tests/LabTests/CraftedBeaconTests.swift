@@ -1,4 +1,3 @@
-import AgentModel
 import Lab
 import Testing
 

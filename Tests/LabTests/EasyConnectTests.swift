@@ -3,7 +3,6 @@ import AppClient
 import FoundationEssentials
 import Glibc
 import Lab
-import Linux
 import Testing
 
 extension Radios {

@@ -1,4 +1,3 @@
-import AppClient
 import AppProtocol
 import FoundationEssentials
 import Lab

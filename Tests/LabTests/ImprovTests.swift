@@ -2,7 +2,6 @@ import AppClient
 import FoundationEssentials
 import Glibc
 import Lab
-import Linux
 import Testing
 
 private enum ImprovPhone {

@@ -1,5 +1,3 @@
-import AgentModel
-import AppProtocol
 import Glibc
 import Lab
 import Testing

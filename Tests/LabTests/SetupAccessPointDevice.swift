@@ -1,6 +1,5 @@
 import AgentModel
 import AppProtocol
-import Glibc
 import Lab
 import Testing
 

@@ -1,4 +1,3 @@
-import AgentModel
 import AppProtocol
 import JSONValues
 import Testing

@@ -1,5 +1,3 @@
-import AgentModel
-import DHCP
 import Glibc
 import Linux
 import NetworkNamespaces

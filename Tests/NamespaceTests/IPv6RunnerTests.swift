@@ -7,7 +7,6 @@ import NetworkNamespaces
 import Testing
 
 @testable import AddressIO
-@testable import Netlink
 
 /// Two networks with routers, 2001:db8:a::/64 and 2001:db8:b::/64, and a device whose cable leads to one of them.
 @AgentLoop

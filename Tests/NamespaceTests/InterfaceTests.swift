@@ -1,7 +1,6 @@
 import AgentModel
 import Connectivity
 import ConnectivitySupport
-import DNS
 import Foundation
 import Linux
 import NIOCore

@@ -1,8 +1,5 @@
 import AgentModel
 import Glibc
-import Linux
-import NetworkNamespaces
-import Synchronization
 import Testing
 
 @testable import Netlink

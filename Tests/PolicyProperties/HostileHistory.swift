@@ -1,6 +1,5 @@
 import AgentModel
 import Failover
-import Randomness
 
 /// A history in which anything may happen at any moment, and at once, and the clock may jump.
 package struct HostileHistory: Shrinkable, Sendable {

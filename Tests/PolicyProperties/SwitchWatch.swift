@@ -1,4 +1,3 @@
-import AgentModel
 import Failover
 
 /// Every commanded switch has exactly one outcome, within a bounded time, and it is stored just before it is told.

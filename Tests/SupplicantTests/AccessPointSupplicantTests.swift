@@ -1,5 +1,4 @@
 import AgentModel
-import Glibc
 import Linux
 import Testing
 

@@ -1,5 +1,4 @@
 import AgentModel
-import Linux
 import Randomness
 import Testing
 

@@ -1,4 +1,3 @@
-import AgentModel
 import Failover
 import Randomness
 import Testing

@@ -1,5 +1,4 @@
 import AgentModel
-import Randomness
 
 @testable import Failover
 

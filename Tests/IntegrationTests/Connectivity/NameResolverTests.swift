@@ -1,18 +1,10 @@
 import AgentModel
 import ConnectivitySupport
 import DNS
-import NIOCore
 import NIOPosix
-import Randomness
 import Testing
 
 @testable import Connectivity
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#endif
 
 @Suite struct ResolverTests {
     private static let long = Duration.seconds(20)

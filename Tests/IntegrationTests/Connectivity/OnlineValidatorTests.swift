@@ -1,5 +1,4 @@
 import AgentModel
-import Randomness
 import Testing
 
 @testable import Connectivity

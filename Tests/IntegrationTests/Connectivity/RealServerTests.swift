@@ -1,7 +1,6 @@
 import AgentModel
 import Connectivity
 import ConnectivitySupport
-import Foundation
 import Testing
 
 /// Mosquitto and nginx as they are, on the loopback interface.

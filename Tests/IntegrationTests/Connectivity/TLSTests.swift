@@ -1,7 +1,6 @@
 import AgentModel
 import Connectivity
 import ConnectivitySupport
-import Foundation
 import Testing
 
 /// Targets that have to prove who they are.

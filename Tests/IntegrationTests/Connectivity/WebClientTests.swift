@@ -1,4 +1,3 @@
-import NIOPosix
 import Testing
 
 @testable import Connectivity

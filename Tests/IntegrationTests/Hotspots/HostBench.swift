@@ -4,7 +4,6 @@ import Foundation
 import Hotspots
 import Linux
 import NIOPosix
-import Synchronization
 import TestTime
 import Testing
 

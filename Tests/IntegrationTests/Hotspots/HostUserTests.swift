@@ -1,5 +1,3 @@
-import AgentModel
-import AppProtocol
 import Foundation
 import Hotspots
 import Testing

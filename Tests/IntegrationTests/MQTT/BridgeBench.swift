@@ -2,7 +2,6 @@ import ConnectivitySupport
 import DeveloperDevice
 import Foundation
 import JSONValues
-import Linux
 import PipedPrograms
 import Simulation
 import Synchronization

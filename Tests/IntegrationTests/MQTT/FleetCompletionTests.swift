@@ -1,4 +1,3 @@
-import ConnectivitySupport
 import Foundation
 import PipedPrograms
 import Testing

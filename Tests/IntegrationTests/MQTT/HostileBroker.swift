@@ -1,6 +1,5 @@
 import Foundation
 import Glibc
-import Linux
 import Synchronization
 
 /// A broker that does what none should, one connection after the other.

@@ -1,7 +1,6 @@
 import AgentModel
 import AppProtocol
 import Foundation
-import KeyFile
 import PipedPrograms
 import Simulation
 import Testing

@@ -1,6 +1,5 @@
 import AgentModel
 import CNetlink
-import Glibc
 import Linux
 import NetworkNamespaces
 import Testing

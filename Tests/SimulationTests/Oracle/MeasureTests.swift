@@ -1,4 +1,3 @@
-import AgentModel
 import Testing
 
 @testable import Simulation

@@ -1,4 +1,3 @@
-import Failover
 import Testing
 
 @testable import Simulation
