@@ -120,7 +120,7 @@ struct CommandRun {
             input: { _ in Array(input.utf8) })
         let status: Int32 = await Console.$current.withValue(console) {
             do {
-                var command = try Altnet.parseAsRoot(Altnet.withPresentName(arguments))
+                var command = try await Altnet.asyncParseAsRoot(Altnet.withPresentName(arguments))
                 if var command = command as? any AsyncParsableCommand {
                     try await command.run()
                 } else {

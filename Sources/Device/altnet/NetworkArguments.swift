@@ -205,7 +205,7 @@ enum StoredNetworkCompletion {
         // Print no messages: they would appear in the line being typed.
         var silent = Console.current
         silent.errors = { _ in }
-        guard let command = try? Altnet.parseAsRoot(Array(line.dropFirst())) as? any DeviceCommand,
+        guard let command = try? await Altnet.asyncParseAsRoot(Array(line.dropFirst())) as? any DeviceCommand,
             let device = try? await command.connect(silent, within: patience)
         else { return [] }
         let list = try? await device.backups()

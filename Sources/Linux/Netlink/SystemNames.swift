@@ -1,4 +1,5 @@
 import AgentModel
+import CNetlink
 import Glibc
 import Synchronization
 
