@@ -86,7 +86,7 @@ import Testing
 
     @Test func prometheusGetsWhatItAsksFor() async throws {
         let pages = MetricsPages { Self.report }
-        let client = Browser(address: try #require(IPAddress("127.0.0.1")), isSecure: false)
+        let client = Browser(address: try #require(IPAddress("127.0.0.1")))
         let plain = await pages.respond(to: BrowserRequest(.get, "/metrics"), from: client)
         #expect(plain.status == 200 && String(decoding: plain.body, as: UTF8.self) == Self.report.text(.prometheus))
         let open = await pages.respond(

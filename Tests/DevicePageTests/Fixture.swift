@@ -7,8 +7,8 @@ import AppServer
 /// A site with a phone on the device's access point, and a browser in the network.
 struct SiteBench {
     static let device = IPAddress("192.168.4.1") ?? IPAddress(bytes: [0, 0, 0, 0])!
-    static let phone = Browser(address: IPAddress("192.168.4.20")!, isSecure: false)
-    static let laptop = Browser(address: IPAddress("192.168.1.9")!, isSecure: true)
+    static let phone = Browser(address: IPAddress("192.168.4.20")!)
+    static let laptop = Browser(address: IPAddress("192.168.1.9")!)
     static let accessPoint = PageContext.accessPoint(address: device, port: 80)
 
     var site: Site

@@ -115,7 +115,7 @@ import Testing
     @Test func aFormNeedsTheTokenOfAPageOfTheSameClientAndNotAnOldOne() {
         var bench = SiteBench()
         let fields = "\(Self.home)&password=front-door-mat"
-        let other = Browser(address: IPAddress("192.168.4.21")!, isSecure: false)
+        let other = Browser(address: IPAddress("192.168.4.21")!)
         let token = bench.token()
         #expect(
             bench.post("/join", fields, token: token, client: other).view == .error(403, .errorExpired, detail: nil))

@@ -122,7 +122,7 @@ private func check(_ site: inout Site, _ request: BrowserRequest, _ place: PageC
 private func isHeader(_ value: String) -> Bool { value.utf8.allSatisfy { (0x20...0x7e).contains($0) } }
 
 private enum PageSample {
-    static let phone = Browser(address: address([192, 168, 4, 20]), isSecure: false)
+    static let phone = Browser(address: address([192, 168, 4, 20]))
     static let accessPoint = PageContext.accessPoint(address: address([192, 168, 4, 1]), port: 80)
 
     private static func address(_ bytes: [UInt8]) -> IPAddress {

@@ -17,7 +17,6 @@ struct FirmwareEvent: Equatable {
         /// A station has joined the firmware's access point. The data has the elements of its request.
         case stationJoined = 8
         case stationJoinedAgain = 10
-        case disassociated = 12
         case link = 16
         case roamed = 19
         case interface = 54

@@ -191,12 +191,11 @@ struct ManagementFrame: Equatable {
     /// Association request in the frame; nil for another type or a truncated frame.
     var association: AssociationRequest? {
         let isAgain = kind == Self.reassociationRequest
-        guard kind == Self.associationRequest || isAgain, let capability = body[...].little(0, as: UInt16.self),
-            let interval = body[...].little(2, as: UInt16.self), body.count >= (isAgain ? 10 : 4)
+        guard kind == Self.associationRequest || isAgain, let interval = body[...].little(2, as: UInt16.self),
+            body.count >= (isAgain ? 10 : 4)
         else { return nil }
         return AssociationRequest(
-            isAgain: isAgain, capability: capability, listenInterval: interval,
-            elements: Array(body.dropFirst(isAgain ? 10 : 4)))
+            isAgain: isAgain, listenInterval: interval, elements: Array(body.dropFirst(isAgain ? 10 : 4)))
     }
 
     func asks(for ssid: SSID, isHidden: Bool) -> Bool {
@@ -207,7 +206,6 @@ struct ManagementFrame: Equatable {
 
 struct AssociationRequest: Equatable {
     let isAgain: Bool
-    let capability: UInt16
     /// Listen interval in beacons.
     let listenInterval: UInt16
     let elements: [UInt8]

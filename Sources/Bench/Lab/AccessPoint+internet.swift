@@ -1,7 +1,6 @@
 /// The network behind an access point, and its router's behaviour.
 extension AccessPoint {
     struct Internet {
-        let upstream: Upstream
         var blockage: Blockage?
         var names = NameService.right
         var liar: SpoofingNameServer?
@@ -18,7 +17,7 @@ extension AccessPoint {
                 try Lab.write("1\n", to: "/proc/sys/net/\(setting)")
             }
         }
-        internet = Internet(upstream: upstream)
+        internet = Internet()
     }
 
     /// Cuts the network's internet access. Wi-Fi and gateway keep working.

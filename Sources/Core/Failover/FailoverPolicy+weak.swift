@@ -181,10 +181,8 @@ extension FailoverPolicy {
         }
     }
 
-    /// Whether a link is left because it cannot be used for much longer.
-    func isBreaking(_ link: Link) -> Bool { link.uselessness != nil || weakness.verdict >= .fading || isJammed }
-
-    /// The same by its signal. A network that leads nowhere and a channel that is jammed have waits of their own.
+    /// Whether the link is left because its signal will not last. A network that leads nowhere and a channel that is
+    /// jammed have waits of their own.
     var isEnding: Bool { weakness.verdict >= .fading }
 
     private func departureCause(of link: Link) -> PolicyDecision.Cause {

@@ -170,7 +170,7 @@ final class HandshakeHandler: ChannelInboundHandler, ChannelOutboundHandler, Rem
     }
 
     private func exchange(_ context: ChannelHandlerContext) -> BrowserExchange? {
-        guard let pages = credentials.pages, let client = context.remoteAddress.flatMap({ Browser($0, isSecure: true) })
+        guard let pages = credentials.pages, let client = context.remoteAddress.flatMap({ Browser($0) })
         else { return nil }
         return BrowserExchange(
             pages, client, limits: BrowserLimits(), clock: clock

@@ -8,7 +8,6 @@ import Netlink
 /// networks. Needs `CAP_NET_RAW` and `CAP_NET_ADMIN`.
 @AgentLoop
 public final class IPv6Runner {
-    private let index: Int
     private let onEvent: (IPv6Event) -> Void
     private var client: DHCPv6Client
     private var advertisements = RouterAdvertisements()
@@ -41,7 +40,7 @@ public final class IPv6Runner {
         interface index: Int, settings: DHCPSettings = DHCPSettings(),
         onEvent: @escaping @AgentLoop @Sendable (IPv6Event) -> Void
     ) throws {
-        (self.index, self.onEvent) = (index, onEvent)
+        self.onEvent = onEvent
         client = DHCPv6Client(settings: settings, random: SystemRandomNumberGenerator())
         packets = try PacketSocket(.dhcpv6, on: index) { [weak self] in
             self?.handle(.packet($0.bytes, checksum: $0.checksum))

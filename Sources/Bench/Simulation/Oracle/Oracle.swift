@@ -23,9 +23,8 @@ public struct Oracle: Sendable {
         public let way: [Stop]
     }
 
-    /// A move of the best path, with its start and the start of use.
+    /// A move of the best path, with the start of use.
     public struct Stop: Sendable, Hashable {
-        public let start: Duration
         public let arrival: Duration
         public let accessPoint: Int
     }
@@ -55,9 +54,7 @@ public struct Oracle: Sendable {
         return Outcome(
             outage: .seconds(best.outage), cost: best.cost, switches: best.switches, roams: best.roams,
             way: best.moves.map { move in
-                Stop(
-                    start: .seconds(move.start), arrival: .seconds(move.arrival),
-                    accessPoint: course.accessPoints[move.accessPoint])
+                Stop(arrival: .seconds(move.arrival), accessPoint: course.accessPoints[move.accessPoint])
             })
     }
 }

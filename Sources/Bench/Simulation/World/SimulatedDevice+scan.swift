@@ -45,14 +45,11 @@ extension SimulatedDevice {
     /// Whether a scan makes the radio leave the channel of its link.
     var isAwayFromChannel: Bool { hasLink && (isSearching || scan?.isAway ?? false) }
 
-    /// Aborts the scan, which ends within 20 ms.
-    /// - Returns: true if one was running.
-    @discardableResult
-    mutating func abortScan() -> Bool {
-        guard let end = scan?.end else { return false }
+    /// Aborts a running scan, which then ends within 20 ms.
+    mutating func abortScan() {
+        guard let end = scan?.end else { return }
         scan?.isAborted = true
         scan?.end = min(end, now + 20)
-        return true
     }
 
     /// Returns the time of a scan in milliseconds. On a link, the radio returns to its channel for two dwells after

@@ -223,15 +223,13 @@ package struct ConnectivityState: Sendable {
         }
     }
 
-    @discardableResult
     private mutating func put(
         _ order: ReachQuestion, _ question: ConnectivityCheck.Question?, _ side: LinkSide, within limit: Duration
-    ) -> ReachQuestionID {
+    ) {
         lastQuestion += 1
         let id = ReachQuestionID(rawValue: lastQuestion)
         questions[id] = Asked(side: side, question: question, moment: now.instant)
         effects.append(.ask(id, order, side, within: limit))
-        return id
     }
 
     private mutating func cancelCheck(_ side: LinkSide) {

@@ -171,15 +171,13 @@ extension AgentCore {
     }
 
     /// Stores a change, with learned facts and the last switch's outcome. Writes nothing if nothing changes.
-    @discardableResult
-    mutating func commit(_ kind: StateChange.Kind, for purpose: PendingCommit.Purpose) -> CommitID {
+    mutating func commit(_ kind: StateChange.Kind, for purpose: PendingCommit.Purpose) {
         learned.commits += 1
         let id = CommitID(learned.commits)
         learned.pending[id] = PendingCommit(purpose: purpose, statistics: learned.pendingStatistics, before: state)
         emit(
             .commit(id, StateChange(kind: kind, statistics: learned.pendingStatistics, clock: now, staged: stagedCount))
         )
-        return id
     }
 
     mutating func committed(_ id: CommitID, _ new: StoredState) {

@@ -24,7 +24,6 @@ struct AcceptedSwitch: Sendable {
 
 /// Outcome that is published once stored, so that it survives a power cut. If it cannot be stored, it says so.
 struct PendingOutcome: Sendable {
-    let commit: CommitID
     var progress: SwitchProgress?
     /// Confirmations to answer after the outcome is stored.
     var confirmations: [RequestID] = []
@@ -189,7 +188,8 @@ extension AgentCore {
         learned.pendingStatistics.ended(
             SwitchOutcome(switchID: entry.status.switchId, isCommitted: isCommitted, isResumed: entry.isResumed))
         // The journal includes the outcome. This write only triggers it.
-        switches.pendingOutcomes[id] = PendingOutcome(commit: commit(.outcome, for: .outcome(entry: id)))
+        commit(.outcome, for: .outcome(entry: id))
+        switches.pendingOutcomes[id] = PendingOutcome()
         // Published before the write, so that a network not to be kept is not joined again meanwhile.
         publishNetworks()
     }

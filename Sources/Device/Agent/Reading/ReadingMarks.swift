@@ -22,12 +22,11 @@ final class ReadingMarks: OutsideWatch {
 
     private let folder: String
     private let now: @Sendable () -> Instant
-    private let log: Logger
     private let entries = Mutex<[String: Entry]>([:])
 
     /// - Parameter folder: created if it is missing.
     init(in folder: String, now: @escaping @Sendable () -> Instant = { .now }, log: Logger) {
-        (self.folder, self.now, self.log) = (folder, now, log)
+        (self.folder, self.now) = (folder, now)
         mkdir(folder, 0o700)
         let found = Self.names(in: folder)
         for name in found.dropFirst(Self.limit) { unlink(path(name)) }

@@ -57,18 +57,15 @@ package struct BrowserResponse: Sendable {
 
 package struct Browser: Sendable, Hashable {
     package let address: IPAddress
-    package let isSecure: Bool
     /// Site to which the limits apply.
     package let site: IPAddress.Site
 
-    package init(address: IPAddress, isSecure: Bool) {
-        (self.address, self.isSecure, site) = (address, isSecure, address.site)
-    }
+    package init(address: IPAddress) { (self.address, site) = (address, address.site) }
 
     /// - Returns: nil for the address of a Unix socket.
-    package init?(_ address: SocketAddress, isSecure: Bool) {
+    package init?(_ address: SocketAddress) {
         guard let ip = IPAddress(address), let site = address.site else { return nil }
-        (self.address, self.isSecure, self.site) = (ip, isSecure, site)
+        (self.address, self.site) = (ip, site)
     }
 }
 

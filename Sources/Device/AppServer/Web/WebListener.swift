@@ -102,8 +102,7 @@ package final class WebListener: Sendable {
     private func receive(_ channel: any Channel) throws {
         // Programs on this machine have no address.
         let client =
-            channel.remoteAddress.flatMap { Browser($0, isSecure: false) }
-            ?? IPAddress("127.0.0.1").map { Browser(address: $0, isSecure: false) }
+            channel.remoteAddress.flatMap { Browser($0) } ?? IPAddress("127.0.0.1").map { Browser(address: $0) }
         guard let client, let ticket = admit(channel, client) else { throw ChannelError.eof }
         let wait = TimeAmount.milliseconds(limits.requestTime.milliseconds)
         let overdue = channel.eventLoop.scheduleTask(in: wait) { channel.close(promise: nil) }
