@@ -159,12 +159,10 @@ public actor AccessPoint {
     /// the lab at the latest. Its output goes to `<log>.log` in the lab's records.
     /// - Parameter input: file for standard input.
     public func start(
-        _ path: String, _ arguments: [String], environment: [String: String] = [:], input: String = "/dev/null",
-        log: String
+        _ path: String, _ arguments: [String], input: String = "/dev/null", log: String
     ) throws -> Program {
         let guest = try namespace.enter { () throws(LabError) in
-            try Program(
-                path, arguments, environment: environment, input: input, log: "\(directory)/\(log).log")
+            try Program(path, arguments, input: input, log: "\(directory)/\(log).log")
         }
         guests.append(guest)
         return guest

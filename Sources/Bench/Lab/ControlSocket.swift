@@ -2,13 +2,14 @@ import AgentModel
 import Glibc
 
 /// Client of the control interface of hostapd or wpa_supplicant: text requests and replies over Unix datagrams. Blocks
-/// for at most `limit`.
+/// for at most 2 s.
 struct ControlSocket: Sendable {
     let path: String
     /// Folder for this side's sockets, to which the daemon replies.
     let directory: String
 
-    func ask(_ command: String, limit: Duration = .seconds(2)) throws(LabError) -> String {
+    func ask(_ command: String) throws(LabError) -> String {
+        let limit = Duration.seconds(2)
         let attempt = "ask \(path) for \(command.prefix(while: { $0 != " " }))"
         let socket = try FileDescriptor.socket(AF_UNIX, SOCK_DGRAM)
         let own = "\(directory)/ask-\(getpid())-\(socket.number)"

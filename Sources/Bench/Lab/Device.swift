@@ -205,8 +205,8 @@ public actor Device {
 
     /// Sends a new device to its first network, and waits until it is online there.
     /// - Parameter security: declared by the owner.
-    public func provision(_ home: AccessPoint, security: Security? = nil, hidden: Bool = false) async throws {
-        let status = try await switchNetwork(to: home, security: security, hidden: hidden)
+    public func provision(_ home: AccessPoint, security: Security? = nil) async throws {
+        let status = try await switchNetwork(to: home, security: security)
         let outcome = try await outcome(of: status, within: .seconds(40))
         guard outcome.phase == .committed else {
             throw LabError.unexpected("provisioning ended with \(outcome.phase): \(outcome.text ?? "")")

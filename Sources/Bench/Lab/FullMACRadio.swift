@@ -111,9 +111,9 @@ public actor FullMACRadio {
 
     public func endlessScans(_ on: Bool = true) { dongle?.faults.hasEndlessScans = on }
 
-    /// Makes the firmware ignore commands until `hang(false)` or a reload. Frames still pass. The USB driver cannot
-    /// recover from that: it must be bound again, or the dongle replugged.
-    public func hang(_ on: Bool = true) { dongle?.faults.hangs = on }
+    /// Makes the firmware ignore commands until a reload. Frames still pass. The USB driver cannot recover from that:
+    /// it must be bound again, or the dongle replugged.
+    public func hang() { dongle?.faults.hangs = true }
 
     // MARK: Where it is
 

@@ -149,8 +149,7 @@ public actor Lab {
     }
 
     /// Creates a phone without a network, on the radio of one of the scenario's access points.
-    /// - Parameter signal: the phone's signal at other radios, in dBm.
-    public func wirelessPhone(signal: Int = -45) throws -> WirelessPhone {
+    public func wirelessPhone() throws -> WirelessPhone {
         let place = accessPoints.count + wirelessPhones.count
         guard place < namespaces.count, let radio = freeRadios.popLast() else {
             throw LabError.noRadioLeft(accessPoints: namespaces.count)
@@ -160,7 +159,7 @@ public actor Lab {
         try Program.run("iw", ["phy", radio.phy, "set", "txpower", "fixed", "0"], log: commandLog)
         try Program.run("iw", ["phy", radio.phy, "set", "netns", "name", namespace.name], log: commandLog)
         let phone = try WirelessPhone(
-            number: wirelessPhones.count + 1, radio: radio, namespace: namespace, signal: signal, directory: directory)
+            number: wirelessPhones.count + 1, radio: radio, namespace: namespace, directory: directory)
         wirelessPhones.append(phone)
         return phone
     }

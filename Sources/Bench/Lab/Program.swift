@@ -62,10 +62,10 @@ public final class Program: Sendable {
     /// Continues all processes of the program (SIGCONT).
     public func thaw() { _ = Glibc.kill(-pid, SIGCONT) }
 
-    /// Ends the program with SIGTERM, and with SIGKILL after `limit`.
-    public func terminate(within limit: Duration = .seconds(2)) async {
+    /// Ends the program with SIGTERM, and with SIGKILL after 2 s.
+    public func terminate() async {
         if isRunning { _ = Glibc.kill(pid, SIGTERM) }
-        let deadline = ContinuousClock.now + limit
+        let deadline = ContinuousClock.now + .seconds(2)
         while isRunning, ContinuousClock.now < deadline, !Task.isCancelled {
             try? await Task.sleep(for: .milliseconds(5))
         }

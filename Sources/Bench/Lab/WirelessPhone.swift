@@ -12,10 +12,7 @@ public actor WirelessPhone {
 
     public nonisolated var interfaceName: String { radio.interface }
 
-    /// - Parameter signal: the phone's signal at other radios, in dBm.
-    init(
-        number: Int, radio: Radio, namespace: NetworkNamespace, signal: Int, directory: String
-    ) throws(LabError) {
+    init(number: Int, radio: Radio, namespace: NetworkNamespace, directory: String) throws(LabError) {
         (self.radio, self.namespace, self.directory) = (radio, namespace, directory)
         name = "phone\(number)"
         interface = try namespace.enter { () throws(LabError) in
@@ -23,7 +20,7 @@ public actor WirelessPhone {
             try NamespaceInterface("lo").setUp(true)
             return try NamespaceInterface(radio.interface)
         }
-        try radio.setReceivedSignal(signal)
+        try radio.setReceivedSignal(-45)
     }
 
     // MARK: The network

@@ -13,16 +13,12 @@ public struct DHCPServer: Sendable {
         public var address: IPv4Address
         /// Prefix length, 8 to 30.
         public var prefixLength: Int
-        /// Lease time, which is short to free the addresses of absent phones.
-        public var leaseTime: Duration
         /// URL of the captive portal API (RFC 8910), for clients that ask for it. At most 255 bytes, else it is
         /// omitted.
         public var portal: String?
 
-        public init(
-            address: IPv4Address, prefixLength: Int = 24, leaseTime: Duration = .seconds(600), portal: String? = nil
-        ) {
-            (self.address, self.leaseTime, self.portal) = (address, leaseTime, portal)
+        public init(address: IPv4Address, prefixLength: Int = 24, portal: String? = nil) {
+            (self.address, self.portal) = (address, portal)
             self.prefixLength = min(max(prefixLength, 8), 30)
         }
     }
@@ -48,6 +44,8 @@ public struct DHCPServer: Sendable {
 
     /// Maximum number of addresses, above what an access point can serve.
     private static let poolSize: UInt32 = 200
+    /// Lease time, which is short to free the addresses of absent phones.
+    private static let leaseTime = Duration.seconds(600)
     /// Time for which an offer is reserved. A client requests one of its offers within seconds.
     private static let offerTime = Duration.seconds(30)
     /// Time for which a declined address stays unused.
@@ -195,7 +193,7 @@ public struct DHCPServer: Sendable {
         }
         addresses[client] = address
         bindings[address] = Binding(
-            client: client, end: now + (isOffer ? Self.offerTime : settings.leaseTime + Self.grace), isOffer: isOffer)
+            client: client, end: now + (isOffer ? Self.offerTime : Self.leaseTime + Self.grace), isOffer: isOffer)
     }
 
     /// Tolerance for slow client clocks.
@@ -213,7 +211,7 @@ public struct DHCPServer: Sendable {
         var answer = empty(kind, to: message)
         if let address {
             answer.yourAddress = address
-            answer.options.append(.leaseTime, UInt32(clamping: settings.leaseTime.components.seconds).bytes)
+            answer.options.append(.leaseTime, UInt32(clamping: Self.leaseTime.components.seconds).bytes)
         }
         answer.options.append(.subnetMask, subnet.mask.bytes)
         answer.options.append(.routers, settings.address.bytes)

@@ -95,11 +95,9 @@ extension FailoverPolicy {
     private func headroom(of bss: BSS) -> Int { settings.headroom(bss.signal, on: bss.frequency) }
 
     /// Each known network in range by its best access point, the best network first.
-    func candidates(at now: Instant, since earliest: Instant? = nil) -> [Candidate] {
+    func candidates(at now: Instant) -> [Candidate] {
         networks.enumerated().compactMap { order, network in
-            observation(of: network.id, at: now, since: earliest).map {
-                candidate($0, of: network, order: order, at: now)
-            }
+            observation(of: network.id, at: now).map { candidate($0, of: network, order: order, at: now) }
         }.sorted { $0.rank < $1.rank }
     }
 

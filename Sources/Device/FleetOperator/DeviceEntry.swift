@@ -106,10 +106,11 @@ public struct Roster: Sendable {
     /// Number of messages that could not be decoded, or that exceeded the limit of devices.
     public private(set) var strange = 0
     private let prefix: String
-    private let most: Int
 
-    /// - Parameter most: limit of devices; a broker may send any number. Further devices are ignored.
-    public init(prefix: String, most: Int = 1_000_000) { (self.prefix, self.most) = (prefix, most) }
+    /// Maximum number of devices; a broker may send any number. Further devices are ignored.
+    private static let most = 1_000_000
+
+    public init(prefix: String) { self.prefix = prefix }
 
     public var subscriptions: [Subscription] {
         Part.allCases.map { Subscription(topic: "\(prefix)/+/\($0)", wantsRetained: true, keepsMark: false) }
@@ -122,7 +123,7 @@ public struct Roster: Sendable {
     public mutating func record(_ message: IncomingMessage) -> String? {
         guard let (id, name) = Topics.device(of: message.topic, below: prefix), let part = Part(rawValue: name)
         else { return nil }
-        guard devices[id] != nil || devices.count < most else {
+        guard devices[id] != nil || devices.count < Self.most else {
             strange += 1
             return nil
         }

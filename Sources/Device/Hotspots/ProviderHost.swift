@@ -73,13 +73,8 @@ public struct ProviderHost: Sendable {
 
 public struct ProviderDirectory: Sendable {
     public let path: String
-    private let owner: UInt32
 
-    /// - Parameter owner: root, except in tests.
-    public init(path: String, owner: UInt32 = 0) {
-        self.path = path
-        self.owner = owner
-    }
+    public init(path: String) { self.path = path }
 
     /// - Throws: if the directory is unreadable or writable by other users.
     public func list() throws(ProtocolError) -> ProviderList {
@@ -112,6 +107,6 @@ public struct ProviderDirectory: Sendable {
     private func isTrusted(_ path: String, _ kind: mode_t) -> Bool {
         var information = stat()
         return stat(path, &information) == 0 && information.st_mode & S_IFMT == kind
-            && information.st_uid == owner && information.st_mode & (S_IWGRP | S_IWOTH) == 0
+            && information.st_uid == 0 && information.st_mode & (S_IWGRP | S_IWOTH) == 0
     }
 }

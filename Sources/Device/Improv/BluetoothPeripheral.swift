@@ -6,7 +6,6 @@ import Linux
 @AgentLoop
 public final class BluetoothPeripheral: ImprovTransport {
     private let adapterName: String?
-    private let socket: String
     private let log: @Sendable (String) -> Void
     private let onEvent: @AgentLoop @Sendable (ImprovMachine.Event) -> Void
     private var application: GATTApplication
@@ -26,16 +25,12 @@ public final class BluetoothPeripheral: ImprovTransport {
     private static let pauses = BackOff(first: .seconds(1), last: .seconds(30))
     private static let bluez = "org.bluez"
 
-    /// - Parameters:
-    ///   - adapter: name such as `hci0`; nil for the first adapter that supports the peripheral role.
-    ///   - socket: path of the system bus's socket.
+    /// - Parameter adapter: name such as `hci0`; nil for the first adapter that supports the peripheral role.
     public init(
-        adapter: String?, socket: String = DBusConnection.systemSocket, capabilities: ImprovCapabilities,
-        logging log: @escaping @Sendable (String) -> Void,
+        adapter: String?, capabilities: ImprovCapabilities, logging log: @escaping @Sendable (String) -> Void,
         onEvent: @escaping @AgentLoop @Sendable (ImprovMachine.Event) -> Void
     ) {
         adapterName = adapter
-        self.socket = socket
         (self.log, self.onEvent) = (log, onEvent)
         application = GATTApplication(capabilities: capabilities)
     }
@@ -98,7 +93,7 @@ public final class BluetoothPeripheral: ImprovTransport {
         (connection, adapter, isAdvertised, assemblers) = (nil, nil, false, [:])
         do throws(DBusError) {
             connection = try DBusConnection(
-                path: socket,
+                path: DBusConnection.systemSocket,
                 handlers: DBusConnection.Handlers(
                     onCall: { [weak self] in self?.answer($0) }, onSignal: { [weak self] in self?.handle($0) },
                     onEnd: { [weak self] in self?.startOver("\($0)") }))

@@ -111,19 +111,18 @@ public final class DBusConnection {
     }
 
     /// Calls a method.
-    /// - Parameter limit: maximum time until the answer.
-    /// - Returns: the values of its answer.
+    /// - Returns: the values of its answer, which must come within 25 s.
     /// - Throws: `timedOut`, `refused`, `ended` or `unreachable`.
     @discardableResult
     public func call(
-        _ target: Target, _ method: String, _ arguments: [DBusValue] = [], within limit: Duration = .seconds(25)
+        _ target: Target, _ method: String, _ arguments: [DBusValue] = []
     ) async throws(DBusError) -> [DBusValue] {
         let message = DBusMessage(
             .call, path: target.path, interface: target.interface, member: method, destination: target.destination,
             body: arguments)
         let serial = try send(message)
         return try await withCheckedContinuation { continuation in
-            let deadline = LoopTimer(after: limit) { [weak self] in
+            let deadline = LoopTimer(after: .seconds(25)) { [weak self] in
                 self?.waiting.removeValue(forKey: serial)?.continuation.resume(returning: .failure(.timedOut(method)))
             }
             waiting[serial] = Question(continuation: continuation, deadline: deadline)

@@ -13,7 +13,6 @@ public final class RouteMonitor {
     public var uplink: ActiveUplink? { table.uplink }
 
     let socket: NetlinkSocket
-    private let files: LinkFiles
     private let report: @AgentLoop @Sendable (RouteEvent) -> Void
     private(set) var table = RouteTable()
     /// Interfaces of `setDisconnected`, readable on any thread.
@@ -41,11 +40,9 @@ public final class RouteMonitor {
 
     /// - Parameter socket: a route socket in the network namespace to follow.
     init(
-        socket: NetlinkSocket, files: LinkFiles = .system,
-        onEvent: @escaping @AgentLoop @Sendable (RouteEvent) -> Void
+        socket: NetlinkSocket, onEvent: @escaping @AgentLoop @Sendable (RouteEvent) -> Void
     ) async throws(NetlinkError) {
         self.socket = socket
-        self.files = files
         report = onEvent
         socket.onNotification = { [weak self] in self?.handle($0) }
         socket.onOverrun = { [weak self] in self?.resynchronise() }
@@ -131,7 +128,7 @@ public final class RouteMonitor {
 
     @discardableResult
     private func apply(_ message: RouteMessage, from source: RouteTable.Source) -> [RouteEvent] {
-        let events = table.apply(message, from: source) { Uplink($0, files: files) }
+        let events = table.apply(message, from: source) { Uplink($0, files: .system) }
         deliver(events)
         return events
     }

@@ -135,8 +135,8 @@ extension Answer {
 }
 
 extension Wire {
-    func expectEnd(within limit: Duration? = nil) async throws(Deviation) {
-        switch try await next(within: limit) {
+    func expectEnd() async throws(Deviation) {
+        switch try await next() {
         case .closed: return
         case .nothing: throw Deviation("the device closes the connection", got: "it stays open")
         case .line(let line):

@@ -35,11 +35,9 @@ public struct Oracle: Sendable {
     /// Minimum time for association and handshake, in milliseconds.
     static let association: Int64 = 100
 
-    public static func run(
-        _ scenario: Scenario, seed: UInt64, foresight: Foresight = .complete, measure: Measure = Measure()
-    ) -> Outcome {
+    public static func run(_ scenario: Scenario, seed: UInt64, foresight: Foresight = .complete) -> Outcome {
         let world = World(scenario, seed: seed)
-        return run(world, BurdenTable(world), foresight: foresight, measure: measure)
+        return run(world, BurdenTable(world), foresight: foresight)
     }
 
     static func run(

@@ -15,14 +15,11 @@ final class DiagnosisRunner {
     static let limit: Duration = .seconds(13)
     static let pace: Duration = .seconds(10)
 
-    private let limit: Duration
     private let now: @Sendable () -> Instant
     private var running: Task<Diagnosis, Never>?
     private var last: (diagnosis: Diagnosis, end: Instant)?
 
-    init(limit: Duration = limit, now: @escaping @Sendable () -> Instant = { .now }) {
-        (self.limit, self.now) = (limit, now)
-    }
+    init(now: @escaping @Sendable () -> Instant = { .now }) { self.now = now }
 
     func diagnosis(_ look: @escaping @AgentLoop (DiagnosisRun) async -> Void) async -> Diagnosis {
         if let running { return await running.value }
@@ -30,7 +27,7 @@ final class DiagnosisRunner {
         let task = Task {
             let run = DiagnosisRun()
             let work = Task { await look(run) }
-            await work.end(within: limit)
+            await work.end(within: Self.limit)
             work.cancel()
             let diagnosis = Diagnosis(steps: run.facts.steps, checked: .now)
             last = (diagnosis, now())

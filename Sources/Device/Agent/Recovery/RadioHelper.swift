@@ -24,18 +24,16 @@ final class RadioHelper {
         }
     }
 
-    private let path: String
     private var exchanges: [UInt64: HelperExchange] = [:]
     private var count: UInt64 = 0
-
-    init(socket path: String = packagedSocket) { self.path = path }
 
     /// - Parameter onEnd: called once, with the problem, if any.
     func ask(_ question: Question, onEnd: @escaping (String?) -> Void) {
         count += 1
         let number = count
         let began = HelperExchange.begin(
-            question.text, to: path, within: Self.answerLimit, longestAnswer: Self.longestAnswer, isLine: true
+            question.text, to: Self.packagedSocket, within: Self.answerLimit, longestAnswer: Self.longestAnswer,
+            isLine: true
         ) { [weak self] answer in
             self?.exchanges[number] = nil
             onEnd(Self.problem(in: answer))

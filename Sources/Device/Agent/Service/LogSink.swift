@@ -12,23 +12,20 @@ public final class LogSink: Sendable {
     /// Whether systemd's journal reads the log. It adds the time and takes levels as numbers.
     let isJournal: Bool
     private let lines: LineStream
-    private let threshold: Mutex<Logger.Level>
+    private let threshold = Mutex(Logger.Level.notice)
 
     static let capacity = 512
     /// Maximum length of a line in bytes, below the journal's limit. Longer lines are cut.
     static let longestLine = 8192
 
     /// - Parameter descriptor: descriptor that stays open for writing while the sink is in use.
-    public init(
-        descriptor: Int32 = STDERR_FILENO, level: Logger.Level = .notice, journal: String? = nil
-    ) {
+    public init(descriptor: Int32 = STDERR_FILENO, journal: String? = nil) {
         let isJournal = journal.map { Self.isStream($0, descriptor) } ?? false
         self.isJournal = isJournal
         lines = LineStream(descriptor: descriptor, capacity: Self.capacity) { count in
             let text = "\(count) log lines were dropped: the reader was too slow"
             return Self.form(text, .warning, isJournal: isJournal)
         }
-        threshold = Mutex(level)
     }
 
     public var level: Logger.Level {

@@ -14,14 +14,11 @@ package final class WebListener: Sendable {
 
     private let pages: any WebPages
     private let limits: BrowserLimits
-    private let clock: ServerClock
+    private let clock = ServerClock(ContinuousClock())
     private let state: Mutex<State>
 
-    package init(
-        _ pages: any WebPages, limits: BrowserLimits = BrowserLimits(), clock: any Clock<Duration> = ContinuousClock()
-    ) {
+    package init(_ pages: any WebPages, limits: BrowserLimits = BrowserLimits()) {
         (self.pages, self.limits) = (pages, limits)
-        self.clock = ServerClock(clock)
         var admitted = AppServer.LANLimits()
         (admitted.handshakes, admitted.handshakesPerAddress) = (limits.connections, limits.connectionsPerAddress)
         state = Mutex(State(admission: Admission(admitted)))

@@ -36,15 +36,10 @@ package enum SealedExport {
         private init(exponent: UInt8) { self.exponent = exponent }
     }
 
-    /// - Parameter random: source of salt and nonce.
     /// - Throws: `passphraseTooShort`, among others.
-    package static func seal(
-        _ state: StoredState, under passphrase: Secret,
-        random: any RandomNumberGenerator = SystemRandomNumberGenerator()
-    ) throws(ExportError) -> [UInt8] {
-        var random = random
-        let salt = (0..<saltSize).map { _ in UInt8.random(in: 0...255, using: &random) }
-        let nonce = (0..<Record.nonceSize).map { _ in UInt8.random(in: 0...255, using: &random) }
+    package static func seal(_ state: StoredState, under passphrase: Secret) throws(ExportError) -> [UInt8] {
+        let salt = (0..<saltSize).map { _ in UInt8.random(in: 0...255) }
+        let nonce = (0..<Record.nonceSize).map { _ in UInt8.random(in: 0...255) }
         let cells = state.cells(keepingSlotsOf: [:])
         var body = WipedBuffer(capacity: min(CellChanges.size(of: cells), CellChanges.maximumSize))
         do {
