@@ -143,7 +143,7 @@ extension EnterpriseMessage: Codable {
 
 extension ProtocolError {
     /// - Parameter member: path of the credential in the request; empty if unknown.
-    package init(_ error: InvalidEnterprise, at member: String = "") {
+    package init(_ error: InvalidEnterprise, at member: String) {
         self.init(
             .invalidEnterprise, "\(error)",
             details: ["field": .text((member.isEmpty ? "" : member + ".") + error.part.rawValue)])

@@ -57,8 +57,7 @@ package final class DeveloperDevice {
     /// - Parameter folder: gets an identity and a key file unless it has them. A key file without networks gets the
     ///   scenario's.
     package init(
-        _ settings: Settings, in folder: String, hub: EventHub,
-        notify: @escaping @AgentLoop (Notice) -> Void = { _ in }
+        _ settings: Settings, in folder: String, hub: EventHub, notify: @escaping @AgentLoop (Notice) -> Void
     ) async throws {
         self.settings = settings
         self.hub = hub

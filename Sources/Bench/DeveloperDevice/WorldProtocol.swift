@@ -10,7 +10,7 @@ package struct WorldRequest: Codable, Equatable, Sendable {
     static let lineLimit = 256 * 1024
     static let requestLimit = 4096
 
-    package init(change: String? = nil) { self.change = change }
+    package init(change: String?) { self.change = change }
 
     init(reading line: some Collection<UInt8>) throws(WorldError) {
         do {

@@ -33,7 +33,7 @@ extension ArraySlice where Element == UInt8 {
         number(offset).map(Number.init(littleEndian:))
     }
 
-    func big<Number: FixedWidthInteger>(_ offset: Int, as _: Number.Type = Number.self) -> Number? {
+    func big<Number: FixedWidthInteger>(_ offset: Int, as _: Number.Type) -> Number? {
         number(offset).map(Number.init(bigEndian:))
     }
 

@@ -175,7 +175,7 @@ package final class Fleet {
 
     /// Runs until `isDone` returns true or the limit is over.
     /// - Returns: the last result of `isDone`.
-    package func run(until isDone: () -> Bool = { false }, within limit: Duration) -> Bool {
+    package func run(until isDone: () -> Bool, within limit: Duration) -> Bool {
         let end = Instant.now + limit
         while Instant.now < end {
             if isDone() { return true }

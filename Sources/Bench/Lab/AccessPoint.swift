@@ -32,9 +32,8 @@ public actor AccessPoint {
     private var inside: String { bridge ?? radio.interface }
 
     init(
-        number: Int, extending network: Int? = nil, radio: Radio, namespace: NetworkNamespace, directory: String,
-        settings: AccessPointSettings,
-        signal: Int
+        number: Int, extending network: Int?, radio: Radio, namespace: NetworkNamespace, directory: String,
+        settings: AccessPointSettings, signal: Int
     ) throws(LabError) {
         self.number = number
         self.network = network ?? number

@@ -38,7 +38,7 @@ public final class Pinger: Sendable {
         }
     }
 
-    init(target: IPv4Address, identifier: UInt16, every interval: Duration = interval) throws(LabError) {
+    init(target: IPv4Address, identifier: UInt16, every interval: Duration) throws(LabError) {
         self.target = target
         self.identifier = identifier
         socket = try FileDescriptor.socket(AF_INET, SOCK_RAW, Int32(IPPROTO_ICMP))

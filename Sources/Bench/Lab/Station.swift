@@ -116,7 +116,7 @@ public actor Station {
     ///   - name: interface to create next to the station; nil to use the station's own.
     ///   - address: address of the device, with a prefix of 24 bits.
     public func openAccessPoint(
-        _ ssid: SSID, password: String, channel: Int, on name: String? = nil, address: IPv4Address
+        _ ssid: SSID, password: String, channel: Int, on name: String?, address: IPv4Address
     ) async throws {
         if let name { try iw("phy", currentRadio?.phy ?? radio.phy, "interface", "add", name, "type", "__ap") }
         let interface = name ?? interface

@@ -276,7 +276,7 @@ final class Stage: Sendable {
     func scene(_ text: String) { put([], [stamp, Span(text: "▶ " + text, style: .cyan)]) }
 
     /// Prints a decision of the agent.
-    func agent(_ text: String, _ style: Style = .blue) { put(from: "agent", [Span(text: text, style: style)]) }
+    func agent(_ text: String, _ style: Style) { put(from: "agent", [Span(text: text, style: style)]) }
 
     /// Prints a message that the app sent or received.
     func app(_ text: String) { put(from: "app", [Span(text: text, style: .magenta)]) }

@@ -25,8 +25,8 @@ package struct AgentCore: Sendable {
         package var listensForConfigurator: Bool
 
         package init(
-            policy: PolicySettings = PolicySettings(), maximumBackups: Int = 10,
-            watchesSilence: Bool = true, hasProviders: Bool = false, country: String? = nil,
+            policy: PolicySettings, maximumBackups: Int = 10,
+            watchesSilence: Bool = true, hasProviders: Bool, country: String? = nil,
             assignsAddresses: Bool = true, recovery: RecoverySteps.Reach = .driver,
             setupAccessPoint: SetupAccessPoint.Settings? = nil, setupAccessPointName: SSID? = nil,
             listensForConfigurator: Bool = false
@@ -80,7 +80,7 @@ package struct AgentCore: Sendable {
     ///   - recovery: Recovery steps before the agent started.
     ///   - setupAccessPoint: State of the setup access point before the agent started.
     package init(
-        settings: Settings, state: StoredState, station: StationID, spare: StationID? = nil, localKey: Secret,
+        settings: Settings, state: StoredState, station: StationID, spare: StationID?, localKey: Secret,
         recovery: RecoverySteps.PersistentState = RecoverySteps.PersistentState(),
         setupAccessPoint: SetupAccessPoint.Opening? = nil
     ) {

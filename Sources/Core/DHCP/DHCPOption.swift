@@ -82,7 +82,7 @@ public struct DHCPOptions: Equatable, Sendable {
     }
 
     func number<Number: FixedWidthInteger & UnsignedInteger>(
-        _ option: DHCPOption, as _: Number.Type = Number.self
+        _ option: DHCPOption, as _: Number.Type
     ) -> Result<Number?, DHCPOptionError> {
         guard let value = self[option] else { return .success(nil) }
         return Number(bytes: value).map { .success($0) } ?? .failure(DHCPOptionError(option))

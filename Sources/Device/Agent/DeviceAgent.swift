@@ -168,7 +168,7 @@ public final class DeviceAgent {
     ///   - onServiceStatus: called with a status line for users after each change.
     public func begin(
         onAddressChange: @escaping @AgentLoop (Set<String>) -> Void = { _ in },
-        onServiceStatus: @escaping @AgentLoop (String) -> Void = { _ in }
+        onServiceStatus: @escaping @AgentLoop (String) -> Void
     ) {
         (self.onAddressChange, self.onServiceStatus) = (onAddressChange, onServiceStatus)
         reportLimits()

@@ -32,7 +32,7 @@ package struct ProcessCredentials: Sendable, Equatable {
     /// Numbers of `gid` and the supplementary groups.
     package let groups: Set<UInt32>
 
-    package init(pid: Int32, uid: UInt32, gid: UInt32, groups: Set<UInt32> = []) {
+    package init(pid: Int32, uid: UInt32, gid: UInt32, groups: Set<UInt32>) {
         self.pid = pid
         self.uid = uid
         self.gid = gid

@@ -43,7 +43,7 @@ public struct LANListenerSettings: Sendable {
     public var port: Int
     public var credentials: AppCredentials
 
-    public init(port: Int = ProtocolLimits.port, credentials: AppCredentials) {
+    public init(port: Int, credentials: AppCredentials) {
         self.port = port
         self.credentials = credentials
     }

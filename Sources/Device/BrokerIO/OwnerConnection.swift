@@ -48,7 +48,7 @@ package struct OwnerConnection {
 
     /// Waits for news, until `end` at the latest.
     /// - Parameter other: descriptor that also ends the wait when it becomes readable.
-    package mutating func wait(until end: Instant?, _ other: Int32? = nil) -> [News] {
+    package mutating func wait(until end: Instant?, _ other: Int32?) -> [News] {
         let others = other.map { [($0, Readiness.readable)] } ?? []
         let waits = [link?.wait].compactMap(\.self)
         let limits = [end.map { $0 - .now }, retry.map { $0 - .now }, link?.patience].compactMap(\.self)

@@ -124,7 +124,7 @@ package struct ByteReader {
     }
 
     /// Reads a number in host byte order, as netlink uses.
-    package mutating func read<Number: FixedWidthInteger>(_: Number.Type = Number.self) -> Number? {
+    package mutating func read<Number: FixedWidthInteger>(_: Number.Type) -> Number? {
         read(MemoryLayout<Number>.size).map { bytes in
             var number = Number.zero
             withUnsafeMutableBytes(of: &number) { $0.copyBytes(from: bytes) }

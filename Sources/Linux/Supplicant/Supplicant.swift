@@ -68,7 +68,7 @@ public final class Supplicant {
     ///   - country: two-letter country of the regulatory domain to set; nil leaves it unchanged.
     ///   - onEvent: called on the loop, never from within a call to this object.
     public init(
-        controlSocket: String, replyDirectory: String? = nil, timing: Timing = Timing(),
+        controlSocket: String, replyDirectory: String?, timing: Timing = Timing(),
         country: String? = nil, onEvent: @escaping @AgentLoop @Sendable (SupplicantEvent) -> Void
     ) {
         connection = ControlConnection(

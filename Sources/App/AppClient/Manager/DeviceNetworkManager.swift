@@ -317,7 +317,7 @@ public struct BackupWifiModel: Sendable, Equatable {
 
     init(
         ssid: SSID, hash: NetworkHash, credential: NetworkCredential?, security: Security? = nil, isHidden: Bool,
-        address: StaticAddress? = nil
+        address: StaticAddress?
     ) {
         self.ssid = ssid
         self.hash = hash

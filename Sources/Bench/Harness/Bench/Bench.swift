@@ -63,7 +63,7 @@ public struct DeviceUnderTest: Sendable {
     public let switchTime: Duration
 
     public init(
-        host: String, port: Int = ProtocolLimits.port, key: DeviceKey, patience: Duration = .seconds(10),
+        host: String, port: Int, key: DeviceKey, patience: Duration = .seconds(10),
         switchTime: Duration = .seconds(120)
     ) {
         endpoint = .network(host: host, port: port, device: key)

@@ -116,7 +116,7 @@ extension CheckRun {
         try await refuses(line.line, code, id: id, field: field)
     }
 
-    func refuses(_ line: [UInt8], _ code: ErrorCode, id: String?, field: String? = nil) async throws {
+    func refuses(_ line: [UInt8], _ code: ErrorCode, id: String?, field: String?) async throws {
         let wire = try await open()
         let answer = try await wire.exchange(line)
         try answer.expectRefusal(code, field: field)

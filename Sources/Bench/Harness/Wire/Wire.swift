@@ -22,8 +22,7 @@ final class Wire: Sendable {
 
     /// - Parameter patience: time limit for an answer.
     init(
-        _ channel: any Channel, _ mailbox: Mailbox, _ transcript: Transcript, owner: DeviceKey? = nil,
-        patience: Duration
+        _ channel: any Channel, _ mailbox: Mailbox, _ transcript: Transcript, owner: DeviceKey?, patience: Duration
     ) {
         self.owner = owner
         self.channel = channel

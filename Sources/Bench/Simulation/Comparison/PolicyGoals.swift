@@ -166,7 +166,7 @@ extension PolicyGoals.ScenarioScore {
 extension PolicyGoals {
     /// Returns the scores and goals for a terminal.
     /// - Parameter limit: maximum number of scenarios, worst first; nil for all.
-    public func render(_ style: TextStyle, limit: Int? = nil) -> String {
+    public func render(_ style: TextStyle, limit: Int?) -> String {
         var table = TextTable(headings: [
             "SCENARIO", "TO BEST PEER", "+-", "BEST PEER", "REACTING", "TO ORACLE", "OUTAGE TO BEST", "SWITCHES",
             "RETURNS", "ORACLE'S",

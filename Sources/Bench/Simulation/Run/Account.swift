@@ -28,7 +28,7 @@ struct Account {
 
     /// Accounts for the time up to `moment`, with the device online there or nowhere.
     /// - Parameter signedIn: whether a provider has signed the device in there.
-    mutating func settle(to moment: Int64, in world: World, online accessPoint: Int?, signedIn: Bool = false) {
+    mutating func settle(to moment: Int64, in world: World, online accessPoint: Int?, signedIn: Bool) {
         guard moment > settled else { return }
         defer { settled = moment }
         guard world.isInDemand(at: .milliseconds(settled)) else { return }

@@ -76,7 +76,7 @@ struct SimulatedDevice {
         let result: ProbeResult
     }
 
-    init(in world: World, stations: Int = 1, timing: StackTiming, horizon: Int64, account: Account) {
+    init(in world: World, stations: Int, timing: StackTiming, horizon: Int64, account: Account) {
         self.world = world
         self.timing = timing
         self.horizon = horizon

@@ -30,7 +30,7 @@ package struct QuestionBudget: Sendable {
     private var whole: ValidationBudget
     private var shares: [Purpose: ValidationBudget]
 
-    package init(_ limits: Limits = Limits()) {
+    package init(_ limits: Limits) {
         whole = ValidationBudget(limits)
         shares = Dictionary(
             uniqueKeysWithValues: [Purpose.portalAPI, .diagnosis].map { ($0, ValidationBudget(limits.quarter)) })
@@ -73,7 +73,7 @@ package struct ValidationBudget: Sendable {
     /// - Parameters:
     ///   - probesPerHour: 1 to 3600.
     ///   - bytesPerHour: 1 to 1 000 000 000.
-    package init(probesPerHour: Int = defaultProbesPerHour, bytesPerHour: Int = defaultBytesPerHour) {
+    package init(probesPerHour: Int, bytesPerHour: Int) {
         probes = TokenBucket(min(probesPerHour, 3600), per: .seconds(3600), burst: min(probesPerHour, 3600))
         bytes = TokenBucket(bytesPerHour, per: .seconds(3600), burst: bytesPerHour)
     }

@@ -40,7 +40,7 @@ struct ReceiveActivityDetector: Sendable {
     /// Multiple of `idlePace`.
     private var idleFactor = 1
 
-    init(following traffic: TrafficMeter, idlePace: Duration? = nil) {
+    init(following traffic: TrafficMeter, idlePace: Duration?) {
         (self.traffic, self.idlePace) = (traffic, idlePace)
     }
 

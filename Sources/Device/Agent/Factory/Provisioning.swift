@@ -165,9 +165,7 @@ package struct ImportedNetworks: Sendable {
     /// Backups in order of preference. A network replaces a stored backup with its name.
     package var backups: [StoredNetwork]
 
-    package init(home: StoredNetwork? = nil, backups: [StoredNetwork] = []) {
-        (self.home, self.backups) = (home, backups)
-    }
+    package init(home: StoredNetwork?, backups: [StoredNetwork]) { (self.home, self.backups) = (home, backups) }
 
     /// Stores the networks in one commit.
     /// - Throws: `KeyFileError`, such as `tooManyBackups`. Nothing changes then.

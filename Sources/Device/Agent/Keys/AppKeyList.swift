@@ -36,9 +36,7 @@ struct AppKeyList: Sendable, Equatable {
     ///   - taken: names of open invitations.
     ///   - invited: number of open invitations.
     /// - Throws: `duplicateKey`, `tooManyKeys`.
-    func requirePlace(
-        for name: KeyName?, besides used: Set<KeyName> = [], invited: Int = 0
-    ) throws(ProtocolError) {
+    func requirePlace(for name: KeyName?, besides used: Set<KeyName>, invited: Int) throws(ProtocolError) {
         if let name, name == .owner || used.contains(name) || self[name]?.state == .valid {
             throw ProtocolError(.duplicateKey, "a key already has the name \(name.text.printable)")
         }

@@ -85,7 +85,7 @@ struct SourceFiles {
     let root: MountedRoot?
 
     /// - Parameter path: folder of a mounted machine; nil for this machine.
-    init(root path: String? = nil) throws(SystemError) {
+    init(root path: String?) throws(SystemError) {
         if let path { root = try MountedRoot(path) } else { root = nil }
     }
 

@@ -97,7 +97,7 @@ final class WatchFollower: Sendable {
     ///   - clock: measures pauses between attempts and between requests.
     ///   - onChange: called with each new state, in order; must not block.
     init(
-        clock: any Clock<Duration> = ContinuousClock(), onChange: @escaping @Sendable (WatchState) -> Void = { _ in },
+        clock: any Clock<Duration>, onChange: @escaping @Sendable (WatchState) -> Void = { _ in },
         connect: @escaping @Sendable () async throws -> DeviceClient
     ) {
         (self.clock, self.onChange, self.connect) = (clock, onChange, connect)

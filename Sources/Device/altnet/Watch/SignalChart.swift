@@ -241,13 +241,13 @@ struct Canvas {
     }
 
     /// Puts text with one column for each character. Ignores characters outside.
-    mutating func put(_ text: String, column: Int, row: Int, _ paint: Style.Paint? = nil) {
+    mutating func put(_ text: String, column: Int, row: Int, _ paint: Style.Paint?) {
         for (offset, character) in text.enumerated() {
             put(character, column: column + offset, row: row, paint)
         }
     }
 
-    mutating func put(_ character: Character, column: Int, row: Int, _ paint: Style.Paint? = nil) {
+    mutating func put(_ character: Character, column: Int, row: Int, _ paint: Style.Paint?) {
         guard (0..<width).contains(column), (0..<height).contains(row) else { return }
         cells[row * width + column] = Cell(character: character, paint: paint)
     }

@@ -33,7 +33,7 @@ public struct StagedPassword: Sendable, Equatable {
     }
 
     /// - Parameter keepFor: seconds of uptime, 1 to ``longest``; nil: no limit.
-    public init(id: String, ssid: SSID, key: Key, since: UInt32, keepFor: UInt32? = nil) {
+    public init(id: String, ssid: SSID, key: Key, since: UInt32, keepFor: UInt32?) {
         (self.id, self.ssid, self.key, phase) = (id, ssid, key, .staged)
         self.since = since
         remaining = keepFor.map { min(max($0, 1), Self.longest) }
