@@ -87,7 +87,7 @@ struct Serve: AsyncParsableCommand {
             unix: UnixListenerSettings(path: socket),
             lan: LANListenerSettings(
                 port: 0,
-                credentials: try Door(
+                credentials: try AppCredentials(
                     deviceId: Bench.device().deviceId, certificate: .random(),
                     keys: OwnerKey(Bench.device().localKey), acceptsPreSharedKey: true)),
             service: try PromptDevice(), hub: EventHub(), limits: limits == .device ? AppServer.Limits() : Self.plenty)
