@@ -2,12 +2,6 @@ import AgentModel
 
 /// An enterprise credential as the source states it, mostly with certificates and key in separate files.
 public struct EnterpriseDraft: Sendable, Equatable {
-    /// Content of a certificate or key, or the path of its file.
-    enum Material: Sendable, Equatable {
-        case file(String)
-        case text(Secret)
-    }
-
     /// First method, as written: `peap`, `PEAP`.
     var method: String?
     /// Inner method, as written: `mschapv2`, `auth=MSCHAPV2`, `Tunneled-PAP`.
@@ -16,9 +10,10 @@ public struct EnterpriseDraft: Sendable, Equatable {
     var anonymousIdentity: String?
     var password: Secret?
     var isPasswordElsewhere = false
-    var clientCertificate: Material?
-    var privateKey: Material?
-    var caCertificate: Material?
+    /// Paths of the files with the certificates and the key.
+    var clientCertificate: String?
+    var privateKey: String?
+    var caCertificate: String?
     var usesSystemAuthorities = false
     /// Domain that contains the name in the server's certificate.
     var serverName: String?
@@ -68,16 +63,12 @@ public struct EnterpriseDraft: Sendable, Equatable {
         }
     }
 
-    private func content(of material: Material?, _ read: (String) -> Secret?) throws(Refusal) -> Secret? {
-        switch material {
-        case nil: return nil
-        case .text(let text): return text
-        case .file(let path):
-            guard path.hasPrefix("/"), let content = read(path) else {
-                throw Refusal(reason: .certificateUnreadable(path))
-            }
-            return content
+    private func content(of path: String?, _ read: (String) -> Secret?) throws(Refusal) -> Secret? {
+        guard let path else { return nil }
+        guard path.hasPrefix("/"), let content = read(path) else {
+            throw Refusal(reason: .certificateUnreadable(path))
         }
+        return content
     }
 
     private static func text(_ secret: Secret) -> String { secret.withBytes { String(decoding: $0, as: UTF8.self) } }
@@ -96,13 +87,11 @@ public struct EnterpriseDraft: Sendable, Equatable {
         if Self.systemAuthorities.contains(path) {
             usesSystemAuthorities = true
         } else {
-            caCertificate = .file(path)
+            caCertificate = path
         }
     }
 
-    static func file(_ path: String?) -> Material? {
-        path.map(Self.path).flatMap { $0.isEmpty ? nil : .file($0) }
-    }
+    static func file(_ path: String?) -> String? { path.map(Self.path).flatMap { $0.isEmpty ? nil : $0 } }
 
     private static func path(_ text: String) -> String {
         text.hasPrefix("file://") ? String(text.dropFirst("file://".count)) : text

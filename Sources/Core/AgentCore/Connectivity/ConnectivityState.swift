@@ -89,7 +89,6 @@ package struct ConnectivityState: Sendable {
             isLoggingOff = false
             effects.append(.networkLeft)
         case .timeIsOver: endCheck(checkOf: .inUse)
-        case .check: check(within: settings.checkLimit, then: .nothing)
         case .retargeted(let required, let kept): retarget(required, keeping: kept)
         case .askPortalAnew: inUse.poll.doubt(at: now.instant)
         }
@@ -636,7 +635,6 @@ package enum ConnectivityEvent: Sendable {
     case loggedOff
     /// End the running check. Unanswered questions count as timed out.
     case timeIsOver
-    case check
     /// The targets or the required level have changed. `kept` names the unchanged targets. Sent after `targets`.
     case retargeted(required: ReachLevel, kept: Set<String>)
     /// The state of the captive portal API may be outdated.
