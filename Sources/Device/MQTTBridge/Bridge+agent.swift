@@ -98,7 +98,7 @@ extension Bridge {
                 .busy, "the agent stopped, the request may have been carried out: read the state before you repeat it")
             let line = Response(id: caller.id, result: .failure(error)).line()
             if caller.isRemembered { ledger.recordAnswer(caller.id, line) }
-            answer(caller, line, moment, &effects)
+            answer(caller, line, moment)
         }
         agent.lost(at: moment.now)
         report(.agentAway, "no agent: \(reason)", &effects)
@@ -138,7 +138,7 @@ extension Bridge {
             if caller.topic == nil, let failure {
                 effects.append(.log("Home Assistant's \(caller.type.rawValue): \(failure)"))
             }
-            return answer(caller, line, moment, &effects)
+            return answer(caller, line, moment)
         }
         if let failure {
             // The number may be one that this run of the agent has not reached.

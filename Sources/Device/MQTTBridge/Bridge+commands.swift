@@ -38,7 +38,7 @@ extension Bridge {
         }
         let correlation = message.correlation.flatMap { $0.count <= BridgeLimits.correlation ? $0 : nil }
         func refuse(_ id: String?, _ error: ProtocolError) {
-            answer(to: topic, correlation, Response(id: id, result: .failure(error)).line(), moment, &effects)
+            answer(to: topic, correlation, Response(id: id, result: .failure(error)).line(), moment)
         }
         // Check before parsing, so that a flood costs next to nothing.
         let delay = commandRate.delay(at: moment.now)
@@ -70,7 +70,7 @@ extension Bridge {
                     guard let answer else {
                         throw .at("id", "was used by an earlier command: read the state")
                     }
-                    return self.answer(to: topic, correlation, answer, moment, &effects)
+                    return self.answer(to: topic, correlation, answer, moment)
                 }
             }
             guard agent.phase == .up else { throw ProtocolError(.busy, "the agent does not answer: try again later") }
@@ -149,16 +149,12 @@ extension Bridge {
         guard left <= BridgeLimits.longestExpiry.milliseconds else { throw .at("expires", "is more than a day ahead") }
     }
 
-    mutating func answer(
-        _ caller: AgentSide.Caller, _ line: [UInt8], _ moment: Moment, _ effects: inout [Effect]
-    ) {
+    mutating func answer(_ caller: AgentSide.Caller, _ line: [UInt8], _ moment: Moment) {
         guard let topic = caller.topic else { return }
-        answer(to: topic, caller.correlation, line, moment, &effects)
+        answer(to: topic, caller.correlation, line, moment)
     }
 
-    private mutating func answer(
-        to topic: String, _ correlation: [UInt8]?, _ line: [UInt8], _ moment: Moment, _ effects: inout [Effect]
-    ) {
+    private mutating func answer(to topic: String, _ correlation: [UInt8]?, _ line: [UInt8], _ moment: Moment) {
         queue.add(
             OutgoingMessage(topic: topic, payload: line, correlation: correlation),
             until: moment.now + BridgeLimits.answerLife)
