@@ -65,6 +65,7 @@ struct Optimum {
         var moves: [Stop]
 
         struct Stop: Sendable, Hashable {
+            let start: Double
             let arrival: Double
             let accessPoint: Int
         }
@@ -179,7 +180,7 @@ struct Optimum {
         let arrival = start + time
         guard !flights[place].contains(where: { $0.arrival <= arrival && $0.path.score <= path.score }) else { return }
         var path = path
-        let stop = Itinerary.Stop(arrival: arrival, accessPoint: place)
+        let stop = Itinerary.Stop(start: start, arrival: arrival, accessPoint: place)
         moves.append(Move(stop: stop, previous: path.lastMove))
         path.lastMove = moves.count - 1
         flights[place].removeAll { $0.arrival >= arrival && $0.path.score >= path.score }

@@ -23,8 +23,9 @@ public struct Oracle: Sendable {
         public let way: [Stop]
     }
 
-    /// A move of the best path, with the start of use.
+    /// A move of the best path, with its start and the start of use.
     public struct Stop: Sendable, Hashable {
+        public let start: Duration
         public let arrival: Duration
         public let accessPoint: Int
     }
@@ -35,9 +36,11 @@ public struct Oracle: Sendable {
     /// Minimum time for association and handshake, in milliseconds.
     static let association: Int64 = 100
 
-    public static func run(_ scenario: Scenario, seed: UInt64, foresight: Foresight = .complete) -> Outcome {
+    public static func run(
+        _ scenario: Scenario, seed: UInt64, foresight: Foresight = .complete, measure: Measure = Measure()
+    ) -> Outcome {
         let world = World(scenario, seed: seed)
-        return run(world, BurdenTable(world), foresight: foresight)
+        return run(world, BurdenTable(world), foresight: foresight, measure: measure)
     }
 
     static func run(
@@ -52,7 +55,9 @@ public struct Oracle: Sendable {
         return Outcome(
             outage: .seconds(best.outage), cost: best.cost, switches: best.switches, roams: best.roams,
             way: best.moves.map { move in
-                Stop(arrival: .seconds(move.arrival), accessPoint: course.accessPoints[move.accessPoint])
+                Stop(
+                    start: .seconds(move.start), arrival: .seconds(move.arrival),
+                    accessPoint: course.accessPoints[move.accessPoint])
             })
     }
 }
