@@ -126,7 +126,7 @@ import Testing
     @Test(arguments: 0..<50 as Range<UInt64>)
     func anythingCanBeTold(seed: UInt64) throws {
         let (_, result) = Sample.random(seed: seed)
-        let way = (-1..<60).map { Oracle.Stop(arrival: .zero, accessPoint: $0) }
+        let way = (-1..<60).map { Oracle.Stop(start: .zero, arrival: .zero, accessPoint: $0) }
         let best = Oracle.Outcome(outage: .zero, cost: 0, switches: 0, roams: 0, way: way)
         let text = try #require(RunExplanation(of: result, best: best)).render(plain)
         #expect(!text.unicodeScalars.contains { $0.properties.generalCategory == .control && $0 != "\n" })
