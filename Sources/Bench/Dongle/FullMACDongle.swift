@@ -1,4 +1,5 @@
 import AgentModel
+import CLinux
 import Glibc
 import Linux
 import Synchronization

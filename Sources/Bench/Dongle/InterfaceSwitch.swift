@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// Sets network interfaces up and down in the network namespace of the calling thread.

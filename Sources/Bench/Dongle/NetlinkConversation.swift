@@ -1,3 +1,4 @@
+import CLinux
 import CNetlink
 import Glibc
 import Netlink

@@ -1,4 +1,5 @@
 import AgentModel
+import CNetlink
 import Netlink
 
 /// Creates and removes mac80211_hwsim radios like USB sticks, in the calling thread's network namespace. Uses the

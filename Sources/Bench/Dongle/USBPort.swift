@@ -1,3 +1,5 @@
+import CLinux
+import CNetlink
 import Glibc
 import Linux
 import Synchronization
