@@ -64,7 +64,7 @@ test-all: servers check thorough lab ## Test everything
 
 # These compute for minutes. Beside them tests with connections would wait for a processor until their connections time out.
 COMPUTING := FailoverTests KeyFileTests SimulationTests
-# Connections with limits in real time: one after another, for in a queue of thousands an answer waits longer than its limit.
+# Connections with limits in real time: a few at a time, for in a queue of thousands an answer waits longer than its limit.
 CONNECTING := AgentTests AppClientTests AppServerTests CommandLineTests DevicePageTests FleetTests SupplicantTests
 # The target of a test decides when it runs. These need servers, network namespaces, root or all of the processor.
 INTEGRATION := IntegrationTests HarnessTests DeveloperDeviceTests
@@ -101,7 +101,7 @@ check: lint covered built-tests ## Check a change: format, words, coverage, gene
 	Docs/man/generate --check
 	@Docs/figures --old
 	Tests/run --skip-build $(COMPUTING:%=--filter '^%\.')
-	Tests/run --skip-build --no-parallel $(CONNECTING:%=--filter '^%\.')
+	Tests/run --few --skip-build $(CONNECTING:%=--filter '^%\.')
 	Tests/run --skip-build $(patsubst %,--skip '^%\.',LabTests $(INTEGRATION) $(NAMESPACES) $(COMPUTING) $(CONNECTING))
 
 integration: servers built-tests ## Run the tests with real servers and network namespaces, as root
