@@ -1,5 +1,6 @@
 import AgentModel
 import AppProtocol
+import KeyFile
 import Lab
 import Testing
 
@@ -132,17 +133,22 @@ extension House {
 }
 
 extension Device {
-    /// Waits until the agent has counted a day of the link, and starts it anew for the next, three times in all.
-    func learnFloor(of network: AccessPoint) async throws {
-        for day in 1...3 {
-            if day > 1 {
-                await stop()
-                try await start()
-                try await online(on: network, within: .seconds(30))
-            }
-            // Ten minutes, and a scan of all channels.
-            try await Task.sleep(for: .seconds(640))
+    /// Stores two days on which links of the network had `protection`, and waits until the agent has counted the third.
+    func learnFloor(of network: AccessPoint, after protection: LinkProtection = [.sae, .pmf]) async throws {
+        await stop()
+        do {
+            let place = StorePlace(path: directory + "/keyfile", rootKey: .file(path: directory + "/root-key"))
+            let keyFile = try place.open(maximumBackups: 3)
+            var state = keyFile.state
+            var learned = LearnedMinimumSecurity()
+            for _ in 1..<LearnedMinimumSecurity.days { learned.countLink(with: protection) }
+            state.statistics[network.ssid, default: NetworkStatistics()].learnedMinimumSecurity = learned
+            try keyFile.commit(state)
         }
+        try await start()
+        try await online(on: network, within: .seconds(30))
+        // Ten minutes, and a scan of all channels.
+        try await Task.sleep(for: .seconds(640))
     }
 
     /// A device with everything it needs, told of its first network, which is on.

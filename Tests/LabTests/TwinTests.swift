@@ -136,7 +136,7 @@ extension Radios {
                     await lab.station.joined() == twin.bssid
                 }
                 try await device.online(on: twin, within: .seconds(15))
-                try await device.learnFloor(of: twin)
+                try await device.learnFloor(of: twin, after: .pmf)
                 try await twin.powerOff()
                 let back = ContinuousClock.now
                 try await home.powerOn()

@@ -9,7 +9,8 @@ import Synchronization
 /// scenario can check them afterwards.
 public actor Device {
     private let lab: Lab
-    private let directory: String
+    /// The agent's files: key file, root key, socket and log.
+    public nonisolated let directory: String
     private let settings: [String: String]
     private let user: UInt32?
     private let memory: MemoryLimit?
