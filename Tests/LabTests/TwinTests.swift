@@ -180,6 +180,8 @@ extension Radios {
                 lab.report("home after an SAE twin", .now - back)
 
                 try await moveToTwin()
+                // Until the kernel has forgotten the real router, which offers less.
+                try await Task.sleep(for: .seconds(60))
                 try await device.learnFloor(of: twin)
                 try await device.decision("floor", within: .seconds(5))
                 try await home.powerOn()
