@@ -54,8 +54,8 @@ package final class DeveloperDevice {
     private var requests: UInt64 = 0
     private var isRunning = false
 
-    /// - Parameter folder: gets an identity and a key file unless it has them. A key file without networks gets the
-    ///   scenario's.
+    /// - Parameter folder: directory for the identity and the key file, which are created if missing. The scenario's
+    ///   networks are stored in a key file that has none.
     package init(
         _ settings: Settings, in folder: String, hub: EventHub, notify: @escaping @AgentLoop (Notice) -> Void
     ) async throws {

@@ -162,7 +162,7 @@ extension OutsideWatch {
     }
 }
 
-/// Blocks no source. For programs that do not repeat a read after a restart.
+/// Allows every read. For programs that do not repeat a read after a crash.
 public struct NoOutsideWatch: OutsideWatch {
     public init() {}
     public func begin(_ source: OutsideSource) -> Bool { true }

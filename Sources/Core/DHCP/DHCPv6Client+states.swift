@@ -265,8 +265,8 @@ enum DHCPv6Timing {
     static let refresh: UInt32 = 86_400
     static let refreshes: ClosedRange<UInt32> = 600...IPv6Lease.longest
 
-    /// Returns the wait after a message was sent `sent` times, at least 1: quick as for IPv4, then 2 s, doubling up to
-    /// `last`.
+    /// Returns the wait after the `sent`-th transmission of a message. The first waits are those of IPv4; then they
+    /// double from 2 s up to `last`.
     static func wait(after sent: Int, last: Duration, using generator: inout some RandomNumberGenerator) -> Duration {
         guard sent >= DHCPTiming.quickCount else { return DHCPTiming.wait(after: sent, using: &generator) }
         return spread(BackOff(first: .seconds(2), last: last).wait(after: sent - DHCPTiming.quickCount), &generator)

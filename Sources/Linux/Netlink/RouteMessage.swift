@@ -9,7 +9,7 @@ public struct HostRoute: Hashable, Sendable {
     public let metric: Int
 }
 
-/// A decoded rtnetlink message, from news or a dump.
+/// A decoded rtnetlink message, from a notification or a dump.
 enum RouteMessage: Equatable {
     case link(LinkReport)
     case linkRemoved(index: Int)

@@ -284,7 +284,8 @@ extension AgentCore {
         self.emit(.openSetupAccessPoint(setupAccessPoint.number, order))
     }
 
-    /// Picks the link's channel if the radio supports only one, else the likeliest network's, to stay open in a join.
+    /// Returns the link's channel if the radio supports only one. Otherwise it returns the channel of the network most
+    /// likely to be joined, so that the access point can stay open during the join.
     private func setupAccessPointFrequency(on radio: SetupAccessPointRadio) -> Frequency? {
         if !radio.isIndependent, let link = policy.phase.accessPoint {
             guard let frequency = link.frequency else { return nil }
@@ -298,7 +299,7 @@ extension AgentCore {
         return likely ?? common.first ?? radio.usable.first
     }
 
-    /// Pauses an access point in place of the station regularly for a scan while no user is there.
+    /// Regularly closes an access point that has replaced the station, to scan, while no user is connected.
     private mutating func reviewLook() {
         if let end = setupAccessPoint.lookEnd {
             guard case .offline = policy.phase, end <= now.instant else { return }
