@@ -133,12 +133,17 @@ extension House {
 }
 
 extension Device {
+    /// The key file with its root key.
+    nonisolated var store: StorePlace {
+        StorePlace(path: directory + "/keyfile", rootKey: .file(path: directory + "/root-key"))
+    }
+
     /// Stores two days on which links of the network had `protection`, and waits until the agent has counted the third.
     func learnFloor(of network: AccessPoint, after protection: LinkProtection = [.sae, .pmf]) async throws {
         await stop()
         do {
-            let place = StorePlace(path: directory + "/keyfile", rootKey: .file(path: directory + "/root-key"))
-            let keyFile = try place.open(maximumBackups: 3)
+            // Locked until the end of this scope.
+            let keyFile = try store.open(maximumBackups: 3)
             var state = keyFile.state
             var learned = LearnedMinimumSecurity()
             for _ in 1..<LearnedMinimumSecurity.days { learned.countLink(with: protection) }

@@ -180,7 +180,7 @@ extension Radios {
                 lab.report("home after an SAE twin", .now - back)
 
                 try await moveToTwin()
-                // Until the kernel has forgotten the real router, which offers less.
+                // The kernel drops scan results of the real router, which offers less, after 30 s.
                 try await Task.sleep(for: .seconds(60))
                 try await device.learnFloor(of: twin)
                 try await device.decision("floor", within: .seconds(5))
@@ -228,10 +228,8 @@ extension Radios {
         }
 
         /// Every network of which the device's key file has the password.
-        private static func names(storedIn lab: Lab) throws -> Set<SSID> {
-            let folder = lab.directory + "/altnet"
-            let place = StorePlace(path: folder + "/keyfile", rootKey: .file(path: folder + "/root-key"))
-            let state = try place.open(maximumBackups: 3).state
+        private static func names(storedIn device: Device) throws -> Set<SSID> {
+            let state = try device.store.open(maximumBackups: 3).state
             let roles = [state.home, state.chosen, state.current, state.previous, state.pendingSwitch?.target]
             return Set((roles.compactMap(\.self) + state.backups).map(\.ssid))
         }
@@ -286,7 +284,7 @@ extension Radios {
                 #expect(try await house.device.outcome(of: visit, within: .seconds(30)).phase == .committed)
                 // In order, so that it stores all that it would store at some time.
                 await house.device.stop()
-                #expect(try Self.names(storedIn: lab) == [house.home.ssid, house.backup.ssid])
+                #expect(try Self.names(storedIn: house.device) == [house.home.ssid, house.backup.ssid])
                 try await house.device.start()
                 try await house.device.online(on: house.home, within: .seconds(30))
                 try await house.expectTraffic(through: house.home)

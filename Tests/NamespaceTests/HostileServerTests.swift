@@ -31,7 +31,7 @@ import Testing
             Lie("the address 0.0.0.0", offer("address='0.0.0.0'"), "address 0.0.0.0"),
             Lie("a multicast address", offer("address='224.0.0.5'"), "224.0.0.5"),
             Lie("a lease of 0 s", offer("lease=0"), "lease of 0"),
-            Lie("a mask with gaps", offer("mask='255.0.255.0'"), "255.0.255.0"),
+            Lie("a mask with gaps", offer("mask='255.0.255.0'"), "not a contiguous netmask"),
             Lie("the server 0.0.0.0", offer("server='0.0.0.0'"), "not a server's address"),
             Lie("no server", offer("raw=[('message-type', 2), ('lease_time', 60), 'end']"), "option 54 is missing"),
             Lie("another's transaction", offer("xid=1"), "unknown transaction ID"),

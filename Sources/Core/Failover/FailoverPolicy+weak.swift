@@ -181,8 +181,8 @@ extension FailoverPolicy {
         }
     }
 
-    /// Whether the link is left because its signal will not last. A network that leads nowhere and a channel that is
-    /// jammed have waits of their own.
+    /// Whether the link is left because its signal will not last. An unusable network and a jammed channel
+    /// have waits of their own.
     var isEnding: Bool { weakness.verdict >= .fading }
 
     private func departureCause(of link: Link) -> PolicyDecision.Cause {
