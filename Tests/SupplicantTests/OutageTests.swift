@@ -24,7 +24,7 @@ private let connectedLine = "CTRL-EVENT-CONNECTED - Connection to 02:00:00:00:01
         bench.fake.die()
         #expect(
             await bench.log.next()
-                == .joinFailed(attempt: 1, .supplicantUnavailable, detail: "wpa_supplicant went away"))
+                == .joinFailed(attempt: 1, .supplicantUnavailable, detail: "the connection to wpa_supplicant was lost"))
         #expect(await bench.log.next() == .unavailable)
         await #expect(throws: SupplicantError.unavailable) {
             try await bench.supplicant.join(Example.request(), attempt: 2)

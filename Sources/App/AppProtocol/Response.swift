@@ -57,7 +57,7 @@ extension Response {
             if line.count <= ProtocolLimits.lineLength { return line }
             result =
                 (try? result.get().shortened()).map { .success($0) }
-                ?? .failure(ProtocolError(.internalError, "the answer does not fit a line"))
+                ?? .failure(ProtocolError(.internalError, "the answer is too long for a line"))
         }
     }
 }

@@ -23,7 +23,7 @@ public struct TargetList: Sendable, Equatable, Codable {
 
     public var max: Int
     public var source: Source
-    /// The level that a network must reach to be kept, with these servers.
+    /// Connectivity that a network must have. The device leaves a network below this level.
     public var required: ReachLevel
     public var targets: [TargetSetting]
 

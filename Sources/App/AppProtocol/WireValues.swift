@@ -45,7 +45,7 @@ extension Uplink: WireScalar {
 
 extension JoinFailure: WireScalar {
     package init?(wire: String) { self = JoinFailure(rawValue: wire) ?? .rejected }
-    package static var complaint: String { "is not a failure" }
+    package static var complaint: String { "is not a join failure" }
 }
 
 extension Decoder {

@@ -1,11 +1,11 @@
 import AgentModel
 
-/// Orders to the hidden station, which carries them out one after the other.
+/// Orders to the hidden station, which carries them out in sequence.
 enum AirOrder: Equatable {
     case scan(UInt32, FirmwareScanOrder)
     case abortScan
     case join(JoinOrder)
-    /// Sends a frame of the host, for the current join.
+    /// Sends an authentication frame from the host, for the current join.
     case authenticate(AuthenticationFrame)
     /// Associates after the host has authenticated.
     case associate
@@ -16,7 +16,7 @@ enum AirOrder: Equatable {
     case accessPoint(AccessPointAction)
 }
 
-/// Orders to the hidden radio as an access point.
+/// Orders to the hidden radio when it acts as an access point.
 enum AccessPointAction: Equatable {
     case start(AccessPointOrder)
     case stop
@@ -30,7 +30,7 @@ enum AccessPointAction: Equatable {
 enum AirEvent: Equatable {
     case scanned(UInt32, [AirBSS])
     case scanFailed(UInt32)
-    /// The access point for a join with authentication by the host is known.
+    /// The station has found the access point. The host must authenticate now.
     case authenticationWanted(AirBSS)
     case authenticationFrame([UInt8], AirBSS)
     case joined(AirBSS, request: [UInt8], response: [UInt8])

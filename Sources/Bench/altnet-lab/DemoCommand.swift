@@ -41,7 +41,7 @@ struct DemoCommand: AsyncParsableCommand {
     }
 }
 
-/// A day of a device, in two minutes.
+/// Shows typical events in the life of a device, in two minutes.
 struct Demo {
     let stage: Stage
     var hasHomeAssistant = false

@@ -39,7 +39,8 @@ public struct BSS: Hashable, Sendable, Codable {
         protection = try container.decode(LinkProtection.self, forKey: .protection)
         mobility = try container.decodeIfPresent(MobilityDomain.self, forKey: .mobility)
         guard (-200...100).contains(signal) else {
-            throw DecodingError.dataCorruptedError(forKey: .signal, in: container, debugDescription: "no signal in dBm")
+            throw DecodingError.dataCorruptedError(
+                forKey: .signal, in: container, debugDescription: "not a signal in dBm")
         }
     }
 }
@@ -97,7 +98,7 @@ extension BSSID: Codable {
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         guard let bssid = BSSID(try container.decode(String.self)) else {
-            throw DecodingError.dataCorruptedError(in: container, debugDescription: "no BSSID")
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "not a BSSID")
         }
         self = bssid
     }
@@ -157,7 +158,7 @@ extension Frequency: Codable {
         let container = try decoder.singleValueContainer()
         megahertz = try container.decode(Int.self)
         guard Self.readable.contains(megahertz) else {
-            throw DecodingError.dataCorruptedError(in: container, debugDescription: "no frequency in MHz")
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "not a frequency in MHz")
         }
     }
 

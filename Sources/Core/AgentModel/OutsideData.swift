@@ -109,7 +109,7 @@ extension Secret: Decodable {
             return
         }
         guard let number = Int(text), secrets.indices.contains(number) else {
-            throw DecodingError.dataCorruptedError(in: container, debugDescription: "a secret still in the text")
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "the text still contains a secret")
         }
         self = secrets[number]
     }

@@ -3,13 +3,12 @@ public enum RouteEvent: Hashable, Sendable {
     /// An interface has appeared or changed.
     case linkChanged(NetworkInterface)
     case linkRemoved(NetworkInterface)
-    /// An address has appeared, changed or been confirmed. A DHCP client that confirms its address sets it again, which
-    /// counts.
+    /// An address has appeared or changed, or a DHCP client has confirmed it by setting it again.
     case addressAdded(InterfaceAddress)
     case addressRemoved(InterfaceAddress)
     case defaultRouteAdded(DefaultRoute)
     case defaultRouteRemoved(DefaultRoute)
-    /// Another interface, or none, carries internet traffic, or carries a tunnel.
+    /// The uplink, or the interface below its tunnel, has changed; nil if no interface carries internet traffic.
     case uplinkChanged(ActiveUplink?)
     /// Messages were lost and everything was read again. Events for missed changes come before.
     case resynchronise

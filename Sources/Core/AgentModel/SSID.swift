@@ -106,7 +106,7 @@ extension SSID: Codable {
         let name = try? JSONMembers(from: decoder).name
         guard let name else {
             throw DecodingError.dataCorrupted(
-                DecodingError.Context(codingPath: decoder.codingPath, debugDescription: "no SSID"))
+                DecodingError.Context(codingPath: decoder.codingPath, debugDescription: "not an SSID"))
         }
         self = name
     }

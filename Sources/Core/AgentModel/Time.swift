@@ -25,7 +25,7 @@ extension Instant: Codable {
         let container = try decoder.singleValueContainer()
         milliseconds = try container.decode(Int64.self)
         guard (0...(1 << 50)).contains(milliseconds) else {
-            throw DecodingError.dataCorruptedError(in: container, debugDescription: "no time in milliseconds")
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "not a time in milliseconds")
         }
     }
 

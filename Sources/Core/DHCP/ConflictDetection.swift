@@ -15,7 +15,7 @@ struct ConflictDetection: Hashable, Sendable {
     /// Waits between probes, in ms.
     private let waits: [ClosedRange<Int64>]
     private var lastDefence: Instant?
-    /// Check of a claimant that may answer for every address. Each address has one check, so that false claims cannot
+    /// Test whether the claimant answers for every address. Each address has only one test, so that false claims cannot
     /// delay it again.
     private var trial: Trial?
     private var hadTrial = false

@@ -3,11 +3,11 @@ import AgentModel
 /// Invalid part of an otherwise valid lease, ignored.
 public enum LeaseFlaw: Hashable, Sendable {
     case malformed(DHCPOption)
-    /// MTU in bytes, too small for IPv6.
+    /// MTU in bytes, below IPv6's minimum.
     case smallMTU(Int)
     /// T1 and T2 are inconsistent with the lease.
     case badTimes
-    /// Lease in seconds, cut to a week.
+    /// Lease time in seconds. The client shortens it to ``Lease/longest``, a week.
     case longLease(UInt32)
     case badHost(DHCPOption, IPv4Address)
     case tooMany(DHCPOption)

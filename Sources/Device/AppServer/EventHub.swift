@@ -54,7 +54,7 @@ public final class EventHub: Sendable {
                 request.stream == nil
                 ? "; send the stream of the previous answer with it, or omit it and read the state again" : ""
             throw ProtocolError(
-                .malformed, "body.since must be a number from 0 to \(last) here" + remedy,
+                .malformed, "body.since must be a number from 0 to \(last)" + remedy,
                 details: ["field": "body.since"])
         }
         return EventFeed(hub: self, after: restarted ? 0 : since, upTo: last, restarted: restarted)

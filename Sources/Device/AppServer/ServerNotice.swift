@@ -6,7 +6,7 @@ extension AppServer {
     /// Notices that any host can cause are limited to a burst of ten, then one every ten seconds.
     public enum Notice: Sendable, Equatable {
         case opened(Peer)
-        /// The client received the reason before closing.
+        /// The server refuses the connection. The client receives the reason before the close.
         case refused(Peer, Refusal)
         /// The server closed a connection.
         case dropped(Peer, Reason)

@@ -39,7 +39,7 @@ package struct BrokerSecrets {
         }
         guard (certificate == nil) == (key == nil) else {
             throw BrokerSecretsFault(
-                path: certificate ?? key ?? "", problem: "certificate.pem and key.pem must both be there")
+                path: certificate ?? key ?? "", problem: "certificate.pem and key.pem must both exist")
         }
         if let path = path("password") { password = Secret(try Self.line(path)) }
         if let path = path("psk") {

@@ -46,8 +46,8 @@ package struct OwnerConnection {
         retry = .now + Self.retryAfter
     }
 
-    /// Waits for news, until `end` at the latest.
-    /// - Parameter other: descriptor that also ends the wait when it becomes readable.
+    /// Waits for events of the connection, until `end` at the latest.
+    /// - Parameter other: another descriptor. The wait also ends when it becomes readable.
     package mutating func wait(until end: Instant?, _ other: Int32?) -> [News] {
         let others = other.map { [($0, Readiness.readable)] } ?? []
         let waits = [link?.wait].compactMap(\.self)

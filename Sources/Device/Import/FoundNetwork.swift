@@ -84,7 +84,7 @@ public struct ImportFinding: Sendable, Equatable {
         case requiresManagementFrames
         /// Another place in the files has a credential for the network.
         case credentialElsewhere(ImportLocation)
-        /// This place in the files may have the network's credential or its server's name.
+        /// An unknown line at this place may contain the network's credential or the name of its server.
         case besideUnknown(ImportLocation, option: String)
         /// The password is in the user's session, or encrypted.
         case passwordElsewhere
@@ -116,7 +116,7 @@ public struct ImportFinding: Sendable, Equatable {
         }
     }
 
-    /// Whether the place in the file may have a credential for a network that the finding does not name.
+    /// Whether this part of the file may contain the credential of an unnamed network.
     var mayHideCredential: Bool { extent == .source || isAboutCredential && ssid == nil && reason != .noName }
 
     public var extent: Extent {

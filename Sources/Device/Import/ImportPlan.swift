@@ -35,7 +35,7 @@ public struct ImportPlan: Sendable, Equatable {
     public let entries: [Entry]
     /// Data that is not imported, in the order of the sources.
     public let findings: [ImportFinding]
-    /// Networks that the board is connected to and the device does not get; it would leave them.
+    /// Networks that the board is connected to but that are not imported. altnet would leave them.
     public let lost: [SSID]
 
     public var home: FoundNetwork? { entries.first { $0.role == .home }?.network }

@@ -149,7 +149,7 @@ struct AddressDraft {
         case failure(ImportFinding.Reason)
     }
 
-    /// Result for the address. Ignores IPv6 addresses, which the device configures itself.
+    /// The static IPv4 address, or the reason why it is invalid. Ignores IPv6, which the device configures itself.
     var outcome: Outcome {
         guard let text = addresses.first(where: { !$0.contains(":") }) else { return .none }
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)

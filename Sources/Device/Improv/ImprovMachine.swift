@@ -91,7 +91,7 @@ public struct ImprovMachine: Sendable {
     private enum Phase: Equatable {
         case closed
         case open(Window)
-        /// A join is in progress. The window in which it began stays.
+        /// A join is in progress. The window in which it began opens again if the join fails.
         case joining(Window?)
     }
 

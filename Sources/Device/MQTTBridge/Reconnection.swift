@@ -11,12 +11,12 @@ struct Reconnection: Sendable {
     private var random: Generator
     private(set) var failures = 0
 
-    /// Waits after a takeover, which are long as clients with the same name drive each other out.
+    /// Waits after a takeover. They are long, because clients with the same name keep replacing each other.
     private static let afterTakeover = BackOff(first: .seconds(300), last: .seconds(3600))
-    /// Waits after a refusal, which are long as only a person can end it.
+    /// Waits after a refusal. They are long, because only a person can remove its cause.
     private static let afterRefusal = BackOff(first: .seconds(60), last: .seconds(300))
     private var takeovers = 0
-    /// Waits after a move, which are short as a device that has moved is alone.
+    /// Waits after a move. They are short, because a device moves without others.
     private let afterMove: BackOff
     private static let attemptsAfterMove = 4
     private var hasMoved = false
@@ -51,7 +51,7 @@ struct Reconnection: Sendable {
         }
     }
 
-    /// Returns the wait of a device whose network is back, perhaps together with those of its neighbours.
+    /// Returns the wait after the network has returned. It is random, because neighbours may reconnect too.
     mutating func waitAfterOutage() -> Duration {
         (failures, hasMoved) = (1, false)
         return random.wait(.zero...spread)

@@ -47,7 +47,7 @@ struct AltnetMQTT: ParsableCommand {
 struct RunCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run",
-        abstract: "Connect the agent and the broker until a signal (default).")
+        abstract: "Connect the agent and the broker until SIGTERM or SIGINT (default).")
 
     func run() throws {
         let start = try Start()

@@ -80,7 +80,7 @@ enum LinePrompt {
             var byte: UInt8 = 0
             let count = read(terminal, &byte, 1)
             if count < 0, errno == EINTR { continue }
-            guard count > 0 else { throw CommandFailure(.failed, "nothing was answered") }
+            guard count > 0 else { throw CommandFailure(.failed, "the input ended without an answer") }
             if byte == UInt8(ascii: "\n") { return String(decoding: line, as: UTF8.self) }
             if line.count < ProtocolLimits.portalValueLength { line.append(byte) }
         }

@@ -74,7 +74,7 @@ extension StoreFinding: CustomStringConvertible {
             "bit errors corrected in \(records) records of the key file: the flash may be wearing out"
         case .oldSectorDamaged(let sector): "an unused sector of the key file is damaged: \(sector)"
         case .addressesDropped(let count):
-            "ignoring addresses or credentials in the key file without a network, or invalid ones: \(count)"
+            "ignoring addresses and credentials in the key file that are invalid or belong to no network: \(count)"
         case .unreadable(let path):
             "the key file is unreadable\(path.map { "; it was kept as \($0)" } ?? ""): "
                 + "provision the device again"

@@ -109,7 +109,7 @@ struct InformationElements: Hashable {
     struct OtherHalf: Hashable {
         let bssid: BSSID
         let ssid: SSID
-        /// True if the element names a channel; else the channel is the sender's.
+        /// True if the element names the other BSS's channel. Otherwise both BSSs have the same channel.
         let hasOwnChannel: Bool
     }
 

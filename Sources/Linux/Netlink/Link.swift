@@ -117,7 +117,7 @@ extension Uplink {
     }
 
     /// Drivers of modems, and of phones with USB tethering (drivers/net/usb), for kernels that do not mark their
-    /// interfaces. Without `cdc_ncm` and `cdc_ether`: Ethernet adapters use them too, and both mark known modems.
+    /// interfaces. `cdc_ncm` and `cdc_ether` are omitted: Ethernet adapters use them too, and both mark known modems.
     private static let modemDrivers: Set = [
         "cdc_mbim", "huawei_cdc_ncm", "qmi_wwan", "sierra_net", "hso", "kalmia", "lg-vl600", "ipheth", "rndis_host",
     ]

@@ -51,7 +51,7 @@ final class MultipathEndpoints {
         for id in MultipathPlan.ids { try? await perform(.remove(id, nothing)) }
     }
 
-    /// - Throws: failures, except of removals.
+    /// Sends the change to the kernel. Ignores failed removals.
     private func perform(_ change: MultipathPlan.Change) async throws(NetlinkError) {
         guard case .open(let socket, let family) = path else { return }
         for request in NetlinkRequest.multipath(change, family: family) {

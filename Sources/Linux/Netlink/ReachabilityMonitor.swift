@@ -75,7 +75,7 @@ public final class ReachabilityMonitor {
         (resolution, retry, nextResolution) = (nil, nil, nil)
     }
 
-    /// Sets if an interface requires sign-in, which the kernel does not know.
+    /// Sets whether an interface requires sign-in, which the kernel does not know.
     public func setCaptive(_ isCaptive: Bool, on interface: String) {
         let isNews = hints.withLock { hints in
             isCaptive
@@ -85,7 +85,7 @@ public final class ReachabilityMonitor {
         if isNews { look() }
     }
 
-    /// Sets if a program connects the interface on demand, which the kernel does not know.
+    /// Sets whether a program connects the interface on demand, which the kernel does not know.
     public func setOnDemand(_ isOnDemand: Bool, on interface: String) {
         let isNews = hints.withLock { hints in
             isOnDemand

@@ -205,7 +205,7 @@ public final class RouteMonitor {
         for probe in probes.values { probe.ask(table.neighbours[probe.key]) }
     }
 
-    /// Dumps a subject. Applies dump messages and news in the kernel's order.
+    /// Reads all objects of one subject. Applies its messages and other changes in the kernel's order.
     private func read(_ subject: RouteSubject) async throws(NetlinkError) {
         for attempt in 1...NetlinkSocket.attempts {
             table.beginReading(subject)

@@ -21,7 +21,7 @@ struct RouteTable {
     private(set) var failedNeighbours: Set<Neighbour.Key> = []
     private(set) var uplink: ActiveUplink?
     private(set) var disconnected: Set<String> = []
-    /// Links not yet seen in the running dump. Those left at its end are gone.
+    /// Links not yet seen in the running dump. Links left at its end are gone.
     private var unseenLinks: Set<Int>?
     private var unseenAddresses: Set<AddressKey>?
     private var unseenRoutes: Set<DefaultRoute>?

@@ -51,7 +51,7 @@ public final class Supplicant {
         /// Interval of checks for lost events. wpa_supplicant holds back all programs' events if one program stops
         /// reading, such as a suspended wpa_cli. The kernel reports link losses as well.
         public var supervision: Duration = .seconds(30)
-        /// Interval during a join, and if the end of wpa_supplicant's process cannot be watched.
+        /// Interval of these checks during a join. It also applies if the agent cannot watch wpa_supplicant's process.
         public var closeSupervision: Duration = .milliseconds(500)
 
         public init() {}

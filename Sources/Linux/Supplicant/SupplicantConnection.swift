@@ -91,7 +91,7 @@ extension Supplicant {
     private func becomeUnavailable() {
         link = nil
         if let attempt {
-            let detail = "wpa_supplicant went away"
+            let detail = "the connection to wpa_supplicant was lost"
             endJoin(attempt, .joinFailed(attempt: attempt.number, .supplicantUnavailable, detail: detail))
         }
         guard isAvailable else { return }

@@ -200,8 +200,8 @@ extension Supplicant {
         }
     }
 
-    /// Sets if the driver searches for the network (`AP_SCAN 2`), or wpa_supplicant scans before the join (`AP_SCAN 1`,
-    /// its default).
+    /// Sets whether the driver searches for the network (`AP_SCAN 2`), or wpa_supplicant scans before the join
+    /// (`AP_SCAN 1`, its default).
     private func choose(unseen isUnseen: Bool, _ channel: ControlChannel) async throws(SupplicantError) {
         guard isUnseen != joinsUnseen else { return }
         joinsUnseen = isUnseen
@@ -382,7 +382,7 @@ extension Supplicant {
         }
     }
 
-    /// Usual interval of beacons, in which access points count the time until they end a link.
+    /// Usual beacon interval. Access points announce the end of a link as a number of beacons.
     private static let usualBeaconInterval = Duration.microseconds(102_400)
 
     private func handleUnbidden(_ event: ControlEvent) {

@@ -40,8 +40,8 @@ public struct ProvedRequest: Sendable, Equatable, Codable {
         do throws(RejectedRequest) { request = try Request(line: Array(line.utf8)) } catch { throw error.error }
         guard case .device(let body) = request.content, let expires = request.expires else {
             throw ProtocolError(
-                .malformed, "the line must be a request to the device, with expires", details: ["field": "body.line"]
-            )
+                .malformed, "the line must be a request to the device with the member expires",
+                details: ["field": "body.line"])
         }
         return (body, request.id, expires)
     }

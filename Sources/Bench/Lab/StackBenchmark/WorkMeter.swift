@@ -88,9 +88,10 @@ struct ProcessWork: Equatable {
 struct ProcessMemory: Equatable {
     /// Memory (PSS): shared memory counts in proportion.
     var proportional = 0.0
-    /// Anonymous part of `proportional`.
+    /// Anonymous memory (heap and stack), a part of `proportional`.
     var anonymous = 0.0
-    /// Written part of `proportional`. The lab's programs are excluded: their files lie in memory and count as dirty.
+    /// Modified memory, a part of `proportional`. The lab's programs are excluded: their files lie in memory and count
+    /// as modified.
     var dirty = 0.0
 
     init(of programs: [Program]) {

@@ -1,7 +1,7 @@
 public struct PolicyGoals: Sendable {
     public struct ScenarioScore: Sendable, Hashable, Encodable {
         public let scenario: String
-        /// altnet's cost relative to others, with the measure and its variants.
+        /// altnet's relative costs: first with the measure itself, then with each variant of it.
         public let costs: [CostRatios]
         /// altnet's outage relative to the peer with the least outage, and that peer's name.
         public let outageOverBestPeer: Double

@@ -1,5 +1,5 @@
-/// Cost of a pass in seconds of outage: the outage, and weighted other burdens of the user. The same for altnet, peers
-/// and oracles.
+/// Cost of a pass in seconds of outage: the outage, and weighted other burdens of the user. altnet, peers and oracles
+/// are measured equally.
 ///
 /// Docs/results/policy-benchmark.md has the reasons for the weights.
 public struct Measure: Sendable, Hashable {

@@ -6,7 +6,7 @@ struct Optimum {
     private let networks: [Int]
     /// Best path that ends on each access point.
     private var on: [Path?]
-    /// Best path without a link, by the last network. The last element had none.
+    /// Best path that ends without a link, by the last network. The last element is the path without any network.
     private var off: [Path?]
     private var flights: [[Flight]]
     private var moves: [Move] = []

@@ -64,7 +64,7 @@ extension TimelinePicture {
         }
     }
 
-    /// Draws the thresholds' names. Those of the two bands are side by side, as the levels are close.
+    /// Draws the thresholds' names. The names of the two bands are side by side, as the levels are close.
     private func drawThresholdNames(of scale: SignalScale, on drawing: inout SVGDrawing) {
         let label = SVGDrawing.Lettering(size: 11, colour: Palette.faintInk, hasRim: true)
         for threshold in scale.thresholds {

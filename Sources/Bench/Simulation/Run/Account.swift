@@ -26,8 +26,10 @@ struct Account {
         timeline.signals = world.accessPoints.map(world.timelineSignal)
     }
 
-    /// Accounts for the time up to `moment`, with the device online there or nowhere.
-    /// - Parameter signedIn: whether a provider has signed the device in there.
+    /// Accounts for the time up to `moment`.
+    /// - Parameters:
+    ///   - accessPoint: access point over which the device was online; nil if offline.
+    ///   - signedIn: whether a provider has signed the device in there.
     mutating func settle(to moment: Int64, in world: World, online accessPoint: Int?, signedIn: Bool) {
         guard moment > settled else { return }
         defer { settled = moment }

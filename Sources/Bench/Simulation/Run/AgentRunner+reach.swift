@@ -10,7 +10,7 @@ struct SimulatedProbes {
 
     fileprivate struct Question {
         let side: LinkSide
-        /// Time for which frame losses are drawn, equal for all questions of one check.
+        /// Time that determines the random frame losses. All questions of one check have the same.
         let luck: Int64
         let answer: ReachAnswer
         let at: Int64
@@ -63,7 +63,7 @@ struct SimulatedProbes {
 /// A connection to the target over one link, like `TargetConnection`.
 private struct TargetLine {
     private enum Phase {
-        /// The attempt ends at this time, with a problem or successfully.
+        /// The attempt succeeds or fails at this time. The problem is nil for success.
         case opening(until: Int64, ReachProblem?)
         case pausing(until: Int64)
         case open
@@ -202,7 +202,7 @@ private struct SimulatedProvider {
 extension AgentRunner {
     // MARK: What happens
 
-    /// - Parameter luck: time for which frame losses of the current check were drawn.
+    /// - Parameter luck: `luck` of the answered question; nil for an event that answers none.
     mutating func reach(_ event: ConnectivityEvent, luck: Int64? = nil, _ device: inout SimulatedDevice) {
         guard let probes else { return }
         let now = clock(device)

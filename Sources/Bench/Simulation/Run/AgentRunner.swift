@@ -19,7 +19,7 @@ struct AgentRunner: DeviceRunner {
         var maximumBackups: Int?
         /// Wall-clock time at the start of the run: the beginning of 2026.
         var beginning = Timestamp(millisecondsSince1970: 1_767_225_600_000)
-        /// Whether apps and key file are outside. Their effects go to `outgoing`.
+        /// Whether the caller provides apps and key file. Their effects go to `outgoing`.
         var isOutside = false
     }
 
@@ -39,7 +39,7 @@ struct AgentRunner: DeviceRunner {
     /// Simulated probes; nil if the scenario validates nothing.
     var probes: SimulatedProbes?
     private var requests: UInt64 = 0
-    /// Static addresses from the networks' owners, by station.
+    /// Static address of the network that each station joined.
     private var fixed: [StationID: StaticAddress] = [:]
     /// Delays after which the app confirms a switch, and the switch that waits for confirmation.
     private var confirmations: [String: Duration] = [:]

@@ -20,7 +20,7 @@ package struct RealTimeDevice {
     ///   - hasNoise: whether signals vary as in the scenario and scans miss access points. Otherwise signals are exact
     ///     and scans complete.
     ///   - state: content of the key file. Use `firstState` for the scenario's networks.
-    ///   - maximumBackups: maximum length of the device's list.
+    ///   - maximumBackups: maximum number of the device's backup networks.
     ///   - localKey: key for network hashes.
     ///   - beginning: wall-clock time at the start.
     package init(

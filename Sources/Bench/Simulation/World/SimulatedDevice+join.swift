@@ -96,7 +96,7 @@ extension SimulatedDevice {
             now + world.noise(at: now).number(.association, of: accessPoint, now, in: 100...150)
     }
 
-    /// Returns the strongest access point for the order that was seen since then.
+    /// Returns the strongest access point that matches the order and that a scan has seen after `since`.
     private func best(for order: JoinOrder, since: Int64) -> Int? {
         var best: (accessPoint: Int, signal: Int)?
         for index in sights.indices {

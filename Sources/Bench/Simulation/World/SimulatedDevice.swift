@@ -23,7 +23,7 @@ struct SimulatedDevice {
     /// Index of the preferred network in the scenario, updated by the runner.
     var preferred: Int?
     var sights: [Sight?]
-    /// Probability that a scan shows an access point which is heard, as an active scan can miss one.
+    /// Probability that a scan shows an access point in range, because an active scan can miss one.
     var sightChance = 0.97
     var scan: Scan?
     var scans = 0
@@ -50,7 +50,7 @@ struct SimulatedDevice {
         var tally: LossTally?
         var lease: Lease?
         var probe: Probe?
-        /// Epoch of the link over which the target was reached. Its silence is noticed since then.
+        /// Epoch of the link over which the device reached the target. It then notices when the target falls silent.
         var reached: UInt64?
         var doubtAt = Int64.max
         var isSignedIn = false
@@ -193,7 +193,7 @@ struct SimulatedDevice {
         let internet: Scenario.AccessPoint.Internet
     }
 
-    /// - Parameter luck: time for which frame losses are drawn.
+    /// - Parameter luck: time that determines the random frame losses.
     /// - Returns: nil without a link with an address.
     func way(over station: Int, luck: Int64) -> Way? {
         guard let link = stations[station].link, link.hasAddress else { return nil }

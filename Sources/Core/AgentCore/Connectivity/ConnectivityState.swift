@@ -317,8 +317,8 @@ package struct ConnectivityState: Sendable {
         return ReachVerdict(findings, required: settings.required).result == .online
     }
 
-    /// Questions needed besides a target that answers. A validation result stays valid as long as a connection to a
-    /// public server lives. A network that closes ends that connection, and an impostor is not trusted.
+    /// Returns the questions that are still open when this target answers. A connection to a public server keeps an
+    /// earlier validation result valid: a network that becomes captive would end the connection.
     private func open(besides target: ReachTarget) -> ReachFindings.Open {
         let status = target.status
         let isFresh =

@@ -1,9 +1,9 @@
 import AgentModel
 
-/// Networks in range that hotspot providers claim. Providers are asked after a scan about its open networks. The last
-/// answer stands until the next. The same access points are not asked about again within `validity`.
+/// Networks in range that hotspot providers claim. After a scan, the agent asks the providers about its open networks.
+/// An answer is valid until the next one. The agent asks about the same access points again after `validity`.
 struct HotspotClaims: Sendable {
-    /// Lifetime of an answer about the same access points.
+    /// Time until the agent asks about the same access points again.
     static let validity: Duration = .seconds(60)
 
     private var names: [BSSID: [String]] = [:]

@@ -113,7 +113,7 @@ package struct ReachVerdict: Sendable, Equatable {
 
 private struct Reached {
     let findings: ReachFindings
-    /// Verdict without the targets.
+    /// Verdict from the validation source and the captive portal API, without the targets.
     let online: OnlineVerdict
     let internet: InternetState
 

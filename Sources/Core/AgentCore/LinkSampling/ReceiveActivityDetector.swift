@@ -183,10 +183,11 @@ struct ReceiveActivityDetector: Sendable {
     static let probes = 5
     static let probeWait = Duration.milliseconds(50)
     private static let lastWait = Duration.milliseconds(60)
-    /// Limits after false alarms that a gateway probe, or only the access point, resolved. Beyond, firmware is faster.
+    /// Longest windows after false alarms. The first applies if a gateway probe resolved the alarm, the second if only
+    /// the access point did. Beyond that, firmware detects the loss faster.
     private static let longestProbedWindow = Duration.seconds(1)
     private static let longestWindow = Duration.seconds(4)
-    /// Number of reads with received frames that shorten the window: five seconds.
+    /// Number of successive reads with received frames, five seconds, after which the window is halved.
     private static let calmRun = 100
     private static let patience = Duration.seconds(2)
     /// Maximum of `idleFactor`, which limits the checks to one a minute for a gateway that never answers.

@@ -5,7 +5,7 @@ import Failover
 struct SignalSampling: Sendable {
     let station: StationID
     let watch: SignalWatch
-    /// ID of the measurements. Those with another ID are ignored.
+    /// ID of the measurements. Measurements with another ID are ignored.
     let number: UInt64
     private(set) var isSupervised = true
 

@@ -9,7 +9,7 @@ struct ScanCoordinator: Sendable {
     var deferred: ScanOrder?
     /// Access point to check immediately after the current scan.
     var urgent: AccessPoint?
-    /// Scan that waits for the radio's name limit.
+    /// Scan that starts once the agent knows how many names the radio can probe at a time.
     var unlimited: Named?
     /// Channels on which names were seen.
     var seenChannels = SeenChannels()
@@ -26,7 +26,7 @@ struct ScanCoordinator: Sendable {
     var refused: (count: Int, since: Instant)?
     var refusal: ProtocolError?
     var joinsUnseen = false
-    /// Number of the last requested scan of an app, and of the last one that ended.
+    /// Number of the app scan that was requested last, and of the one that ended last.
     var lastRequested = 0
     var lastEnded: Int?
 

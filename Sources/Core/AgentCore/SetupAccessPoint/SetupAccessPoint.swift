@@ -50,7 +50,8 @@ package struct SetupAccessPoint: Sendable, Equatable {
         package var since: Instant
         /// Last request of a browser.
         package var asked: Instant?
-        /// Whether the device has reached a network since, which fulfils a request.
+        /// Whether the device has been connected since the opening. If so, a requested opening ends like an automatic
+        /// one.
         package var hasArrived = false
 
         package init(reason: Reason, since: Instant, asked: Instant? = nil, hasArrived: Bool = false) {

@@ -140,7 +140,8 @@ extension AgentCore {
         return true
     }
 
-    /// Records losses. They change with every sample, so they are read only with other changes or writes.
+    /// Adds the losses by hour to the pending statistics. They change with every sample, so this runs only before a
+    /// write or after another change.
     private mutating func recordOutages() {
         for known in policy.networks {
             if let losses = policy.hourlyOutage(of: known.id, at: now.instant), let network = registry[known.id] {

@@ -27,7 +27,7 @@ package struct PendingStatistics: Sendable, Equatable {
         var seen: Instant?
         var signal: Int8?
         var frequency: Frequency?
-        /// Security of the last join, and the learned floor; nil if stored.
+        /// Security of the last join, and the learned floor; nil if the key file already has it.
         var security: Security?
         var learnedMinimumSecurity: LearnedMinimumSecurity?
         var outcome: Outcome?
@@ -290,7 +290,7 @@ extension StoredState {
         namedNetworks.first { $0.isSame(as: network) }
     }
 
-    /// Whether this contains news that must survive a power cut.
+    /// Whether this contains changes that must survive a power cut.
     fileprivate func isWorthWriting(over old: StoredState) -> Bool {
         pendingSwitch?.id != old.pendingSwitch?.id
             || isElsewhere(current, old.current) || isElsewhere(previous, old.previous)

@@ -62,7 +62,7 @@ package struct PreparedUpdate: Sendable, Equatable {
         (self.entries, self.ifRevision, self.home) = (entries, ifRevision, home)
     }
 
-    /// Replaces the hash of a network that is not stored by the network itself.
+    /// Puts the network in place of its hash, unless the network is stored.
     func naming(_ network: StoredNetwork, localKey: Secret, in state: StoredState) -> PreparedUpdate {
         let hash = network.hash(localKey: localKey)
         guard state.network(hash, localKey: localKey) == nil else { return self }

@@ -31,7 +31,8 @@ extension ConnectivitySettings {
         guard let url = reader.anyText(.validationURL) else {
             for stray in [Setting.validationStatus, .validationBody] where reader.anyText(stray) != nil {
                 reader.refuse(
-                    stray, "is set without ALTNET_VALIDATION_URL", allowed: "nothing, or ALTNET_VALIDATION_URL as well")
+                    stray, "is set without ALTNET_VALIDATION_URL",
+                    allowed: "no value unless ALTNET_VALIDATION_URL is set")
             }
             return nil
         }
@@ -54,12 +55,13 @@ extension ConnectivitySettings {
         }
         if level == .target, !hasTargets, !reader.isRefused(.targets) {
             reader.refuse(
-                .requiredLevel, "is target, but no target is set", allowed: "ALTNET_TARGETS as well, or a lower level")
+                .requiredLevel, "is target, but no target is set",
+                allowed: "a lower level, or target with ALTNET_TARGETS")
         }
         if level == .internet, !hasTargets, !hasSource, !reader.isRefused(.targets, .validationURL) {
             reader.refuse(
                 .requiredLevel, "is internet, but there is no server to check",
-                allowed: "ALTNET_VALIDATION_URL or ALTNET_TARGETS as well, or a lower level")
+                allowed: "a lower level, or internet with ALTNET_VALIDATION_URL or ALTNET_TARGETS")
         }
         return level
     }

@@ -47,7 +47,7 @@ extension PolicySettings {
             guard !([setting] + others).contains(where: { reader.isRefused($0) }) else { continue }
             let names = others.map(\.name).joined(separator: " and ")
             reader.refuse(
-                setting, problem, allowed: others.count > 1 ? "above \(names)" : "at most as long as \(names)",
+                setting, problem, allowed: others.count > 1 ? "above \(names)" : "at most \(names)",
                 besides: others)
         }
     }

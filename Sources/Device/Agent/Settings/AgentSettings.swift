@@ -42,7 +42,7 @@ public struct AgentSettings: Sendable {
     /// Folder of systemd's credentials (systemd.exec(5)).
     public var credentialsDirectory: String?
     public var socketPath: String
-    /// Permissions of that socket, group with full access, and group with read access.
+    /// The socket's permissions, its group with full access, and its group with read access.
     public var socketMode: UInt32
     public var socketGroup: UInt32?
     public var socketReaders: UInt32?

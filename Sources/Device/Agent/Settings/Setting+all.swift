@@ -112,8 +112,8 @@ extension Setting {
     static let addressClient = Setting(
         "ADDRESS_CLIENT", .oneOf(AddressClient.allCases.map(\.rawValue)), .value(AddressClient.altnet.rawValue),
         .onRestart,
-        "The DHCP client of the interface: the agent (altnet), or another program, which then sets the name servers too "
-            + "(other). The agent only watches its addresses.")
+        "The DHCP client of the interface: the agent (altnet), or another program (other). The other program also sets "
+            + "the name servers, and the agent only watches its addresses.")
     static let resolver = Setting(
         "RESOLVER", .oneOf(ResolverChoice.allCases.map(\.rawValue)), .value(ResolverChoice.auto.rawValue), .onRestart,
         "Where the agent sets the network's name servers: systemd-resolved, resolvconf, or /etc/resolv.conf. auto "

@@ -38,7 +38,7 @@ extension Setting {
     static let validationURL = Setting(
         "VALIDATION_URL", .other("a URL such as http://HOST/PATH"),
         .implied("none", example: "http://check.example.com/generate_204"), .onRestart,
-        "A page of the maker, without TLS, that checks for internet access.")
+        "A page on the maker's server. The agent requests it without TLS to check for internet access.")
     static let validationStatus = Setting(
         "VALIDATION_STATUS", .other("a status from 200 to 299, with ALTNET_VALIDATION_URL"),
         .implied("\(ValidationSource.defaultStatus)", example: "\(ValidationSource.defaultStatus)"), .onRestart,

@@ -53,7 +53,7 @@ struct SettingsReader {
 
     /// - Parameter other: interface that is not allowed.
     mutating func optionalInterface(_ setting: Setting, besides other: String) -> String? {
-        value(of: setting, insteadAllowed: "\(setting.form.allowed), and not the one of ALTNET_INTERFACE") { text in
+        value(of: setting, insteadAllowed: "\(setting.form.allowed), other than ALTNET_INTERFACE") { text in
             text.isInterfaceName && text != other ? text : nil
         }
     }

@@ -57,7 +57,7 @@ package struct BrowserResponse: Sendable {
 
 package struct Browser: Sendable, Hashable {
     package let address: IPAddress
-    /// Site to which the limits apply.
+    /// Network site of the address. The limits for browsers count by site.
     package let site: IPAddress.Site
 
     package init(address: IPAddress) { (self.address, site) = (address, address.site) }

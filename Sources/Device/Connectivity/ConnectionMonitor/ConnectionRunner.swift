@@ -114,7 +114,8 @@ extension ConnectionRunner {
         return channel.silence().map { silence in silence.map { now() - $0 } ?? heard }.hop(to: loop)
     }
 
-    /// - Returns: nil if the other side answers; on the loop.
+    /// Checks whether the other side answers. Call this on the loop.
+    /// - Returns: the problem; nil if it answers.
     func probe(within limit: Duration, freshness: Duration?) -> EventLoopFuture<ReachProblem?> {
         let bound = NIOLoopBound(self, eventLoop: loop)
         return lastHeard().flatMap { heard in

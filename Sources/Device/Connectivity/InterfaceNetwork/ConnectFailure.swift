@@ -23,7 +23,7 @@ public enum ConnectFailure: Error, Sendable, Equatable {
     case ownAddress
     /// There is no source address, or the interface is gone.
     case noAddress
-    /// The kernel denies it, because of a firewall or the binding to the interface.
+    /// The kernel denies the connection, because of a firewall or the binding to the interface.
     case notPermitted
     /// Error from the caller's setup closure.
     case setUp(String)

@@ -85,7 +85,7 @@ extension CaptivePortalFailure: CustomStringConvertible {
         case .status(let status): "it answers with status \(status)"
         case .contentType: "its answer is not \(CaptivePortalAPI.contentType)"
         case .malformed(let reason): "its answer cannot be read: \(reason)"
-        case .leftAlone: "it is skipped: the agent crashed while it was reading it"
+        case .leftAlone: "it is skipped, because the agent crashed while reading its answer"
         }
     }
 }

@@ -155,7 +155,7 @@ public struct ClickThrough {
 }
 
 extension CaptiveNetwork {
-    /// URL of the sign-in page. That of the API takes precedence over a redirection (RFC 8908, 4.1).
+    /// URL of the sign-in page. The URL from the API takes precedence over a redirection (RFC 8908, 4.1).
     fileprivate var signInPage: String? { api?.userPortal ?? portal }
 }
 

@@ -282,7 +282,7 @@ extension KeyedDecodingContainer {
 }
 
 public enum ProviderFault: Error, Sendable, Equatable {
-    /// No host listens at the socket: the errno.
+    /// No host listens at the socket.
     case noHost(errno: Int32)
     case ended
     case timedOut
@@ -302,7 +302,7 @@ extension ProviderFault: CustomStringConvertible {
         case .ended: "it ended before it answered"
         case .timedOut: "it did not answer in time"
         case .garbage(let complaint): "its answer is malformed: \(complaint.shortened)"
-        case .leftAlone: "it is skipped: the agent crashed while it was reading its answer"
+        case .leftAlone: "it is skipped, because the agent crashed while reading its answer"
         case .refused(let error): "it refused: \(error.message.shortened) [\(error.code.rawValue)]"
         }
     }

@@ -94,7 +94,7 @@ struct ProviderConnection: Sendable {
         do {
             return [.send(try line() + [UInt8(ascii: "\n")])]
         } catch {
-            return fail(.garbage("the question does not fit a line"))
+            return fail(.garbage("the question is too long for a line"))
         }
     }
 }

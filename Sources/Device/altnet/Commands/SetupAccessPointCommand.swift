@@ -49,7 +49,7 @@ struct SetupAccessPointCommand: AsyncParsableCommand {
     struct Close: DeviceCommand {
         static let configuration = CommandConfiguration(
             abstract: "Close the setup access point until the device has been connected again.",
-            discussion: "Until then, or until the agent restarts, it does not open automatically.")
+            discussion: "It does not open automatically until then, or until the agent restarts.")
 
         @OptionGroup var connection: ConnectionOptions
 

@@ -22,8 +22,8 @@ struct SwitchCommand: DeviceCommand {
               altnet switch BackupNet --confirm-within 120
               altnet switch --confirm 5e1f09a3c2d4
 
-            If a cable or another uplink carries the device's traffic, only Wi-Fi switches and the traffic stays. For \
-            a device in the network, this needs --beside-uplink.
+            If a cable or another uplink carries the device's traffic, only Wi-Fi switches and the traffic stays. From \
+            another machine, this needs --beside-uplink.
 
             With --device, the command reconnects to the same address after the switch; a name such as lamp.local also \
             works in the new network. Reaching the device there confirms the switch.

@@ -36,7 +36,7 @@ struct FactoryResetCommand: KeyFileSubcommand {
     @Flag(help: "Keep device id and local key.")
     var keepIdentity = false
 
-    @Flag(help: "Do not ask.")
+    @Flag(help: "Do not ask for confirmation.")
     var yes = false
 
     @Option(

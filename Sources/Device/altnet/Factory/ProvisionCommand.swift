@@ -52,7 +52,7 @@ struct ProvisionCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Read codes from this file if it exists, then wipe it; can be repeated, the first existing file counts.",
+            "Read codes from this file if it exists, then wipe it. If repeated, the first existing file is used.",
             valueName: "path"))
     var boot: [String] = []
 

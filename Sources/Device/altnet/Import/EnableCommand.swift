@@ -40,7 +40,7 @@ struct EnableCommand: AsyncParsableCommand {
     @Flag(help: "Confirm the trial.")
     var confirm = false
 
-    @Flag(help: "Do not ask.")
+    @Flag(help: "Do not ask for confirmation.")
     var yes = false
 
     @Flag(help: "Continue even if altnet would leave the network in use.")

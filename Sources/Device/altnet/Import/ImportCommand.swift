@@ -45,7 +45,7 @@ struct ImportCommand: AsyncParsableCommand {
     @Flag(help: "Only show what would be stored.")
     var dryRun = false
 
-    @Flag(help: "Do not ask.")
+    @Flag(help: "Do not ask for confirmation.")
     var yes = false
 
     @Flag(help: "Replace an existing home and stored networks of the same names.")

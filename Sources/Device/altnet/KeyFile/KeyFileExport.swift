@@ -61,7 +61,7 @@ struct KeyFileImport: KeyFileSubcommand {
 
     @OptionGroup var options: KeyFileOptions
 
-    @Argument(help: ArgumentHelp("The file that was exported.", valueName: "file"))
+    @Argument(help: ArgumentHelp("The exported file.", valueName: "file"))
     var file: String
 
     @OptionGroup var passphrase: KeyFilePassphrase

@@ -330,7 +330,7 @@ package final class RecordLog {
     private struct Begun {
         let root: Secret
         var span: [Int] = []
-        /// Sector begun last, with its end.
+        /// Newest sector of the snapshot, with the end of its data.
         var last: LogRecovery.Active?
         /// Written bytes and records of the body.
         var done = 0

@@ -33,7 +33,7 @@ extension StoredState {
 
     private func texts(in cell: CellID.AppCell) -> [String]? { kept[CellID(app: cell)].flatMap(Self.texts) }
 
-    /// Encodes texts. Those longer than 65535 bytes are truncated.
+    /// Encodes texts. Truncates texts longer than 65535 bytes.
     private static func cell(_ texts: [String]) -> Secret {
         Secret(upTo: texts.reduce(1) { $0 + 2 + $1.utf8.count }) { cell in
             for text in texts {

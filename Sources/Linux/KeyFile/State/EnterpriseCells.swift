@@ -59,12 +59,12 @@ extension EnterpriseCredential {
 }
 
 extension LinkProtection {
-    /// Security floor of a stand-in, which no link can reach.
+    /// Security floor that marks a stand-in. No link can reach it.
     fileprivate static let none = LinkProtection(rawValue: 0x80)
 }
 
 extension StoredNetwork {
-    /// Copy with the stand-in instead of the enterprise credential.
+    /// A copy in which the stand-in replaces the enterprise credential.
     var withStandIn: StoredNetwork {
         guard case .enterprise(let credential) = credential else { return self }
         var network = self
@@ -73,7 +73,7 @@ extension StoredNetwork {
         return network
     }
 
-    /// Replaces a matching stand-in by the credential.
+    /// Puts the credential of the cell in place of its stand-in.
     fileprivate mutating func restore(_ cell: EnterpriseCell, instead standIn: JoinRequest.Credential) {
         guard ssid == cell.ssid, minimumSecurity.contains(.none), credential == standIn else { return }
         credential = .enterprise(cell.credential)

@@ -150,7 +150,7 @@ extension CellID {
         case learnedMinimumSecurity = 153
     }
 
-    /// Known kinds from 128 on, which an older altnet keeps unread.
+    /// Known kinds from 128 on. An older altnet that does not know them keeps their cells.
     static let optionalKinds: Set<UInt8> = [
         Kind.address.rawValue, Kind.lease.rawValue, Kind.losses.rawValue, Kind.enterprise.rawValue,
         Kind.staged.rawValue, Kind.learnedMinimumSecurity.rawValue,

@@ -1,6 +1,6 @@
 import AgentModel
 
-/// Reads a store without the lock and without changes, also beside a running agent.
+/// Reads a store without the lock and without changes, even while an agent uses it.
 package struct Examination: Equatable {
     package let geometry: Geometry
     /// True if there is content; false for a missing file or an unused device.

@@ -179,7 +179,7 @@ extension ReadOnlyDirectory: FileOperations {
     func remove(_ name: String) throws(KeyFileError) { throw refusal(.remove, name) }
 }
 
-/// Reads a device's store beside an agent that has it open.
+/// Reads the store on a flash chip or block device, even while an agent has it open.
 final class ReadOnlyDevice: Medium {
     let geometry: Geometry
     let isPresent = true
