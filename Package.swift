@@ -93,7 +93,7 @@ let package = Package(
 
         // App: what both ends of the app protocol share, and the app's end.
         module("AppProtocol", in: "App", on: ["AgentModel", crypto]),
-        module("AppClient", in: "App", on: ["AgentModel", "AppProtocol", nioCore, nioPosix, nioSSL, nioTLS]),
+        module("AppClient", in: "App", on: ["AgentModel", "AppProtocol", nioCore, nioPosix, nioSSL]),
         module("DNS", in: "App", on: ["AgentModel", nioCore, nioPosix]),
 
         // Device: what ships.
@@ -160,9 +160,8 @@ let package = Package(
         module(
             "DeveloperDevice", in: "Bench",
             on: [
-                "Agent", "AgentCore", "AgentModel", "AppProtocol", "AppServer", "DNS", "DevicePage", "Failover",
-                "KeyFile",
-                "Linux", "Simulation", nioCore, nioPosix,
+                "Agent", "AgentCore", "AgentModel", "AppProtocol", "AppServer", "DNS", "DevicePage", "KeyFile", "Linux",
+                "Simulation", nioCore, nioPosix,
             ]),
         .executableTarget(
             name: "altnet-lab",
@@ -199,7 +198,7 @@ let package = Package(
                 "Agent", "AgentCore", "AgentModel", "AppProtocol", "AppServer", "CNetlink", "Connectivity", "DHCP",
                 "DBus", "DNS", "DevicePage", "Failover", "Hotspots", "Import", "Improv", "JSONValues", "KeyFile",
                 "KeyFileSimulation", "MQTTBridge", "Netlink", "Randomness", "Supplicant", crypto, nioCore, nioEmbedded,
-                nioHTTP1, nioTLS,
+                nioTLS,
             ],
             exclude: ["Dictionaries"]),
 
@@ -228,39 +227,34 @@ let package = Package(
         tests(
             "ConnectivityTests",
             on: [
-                "AgentModel", "Connectivity", "ConnectivitySupport", "DNS", "Linux", "Randomness", nioCore, nioEmbedded,
-                nioTLS,
+                "AgentModel", "Connectivity", "ConnectivitySupport", "DNS", "Randomness", nioCore, nioEmbedded, nioTLS,
             ]),
         tests("HotspotsTests", on: ["AppProtocol", "Connectivity", "Hotspots", "Randomness"]),
         tests(
             "DevicePageTests",
             on: [
-                "AgentModel", "AppProtocol", "AppServer", "DNS", "DevicePage", "Randomness", "TestTime", nioCore,
-                nioEmbedded, nioPosix,
+                "AgentModel", "AppProtocol", "AppServer", "DNS", "DevicePage", nioCore, nioEmbedded, nioPosix,
             ]),
         tests("ImportTests", on: ["AgentModel", "Import", "Randomness"]),
         tests("DBusTests", on: ["DBus", "Randomness"]),
-        tests(
-            "FleetTests", on: ["AgentModel", "AppProtocol", "Fleet", "KeyFile", "MQTTBridge", "Simulation"]),
+        tests("FleetTests", on: ["AgentModel", "AppProtocol", "Fleet", "MQTTBridge", "Simulation"]),
         tests("MQTTBridgeTests", on: ["AgentModel", "AppProtocol", "JSONValues", "MQTTBridge", "PipedPrograms"]),
         tests("FleetOperatorTests", on: ["AgentModel", "AppProtocol", "FleetOperator", "MQTTBridge"]),
-        tests("ImprovTests", on: ["AgentModel", "AppClient", "AppProtocol", "DBus", "Improv", "Linux"]),
+        tests("ImprovTests", on: ["AgentModel", "Improv"]),
         // Tests that need root, servers or network namespaces, or wait for sockets and time (`make integration`).
         tests(
             "IntegrationTests",
             on: [
                 "Agent", "AgentModel", "AppProtocol", "AppServer", "BrokerIO", "CNetlink", "Connectivity",
-                "ConnectivitySupport",
-                "AgentCore", "DNS", "DeveloperDevice", "Hotspots", "KeyFile", "Linux", "MQTTBridge", "Netlink",
-                "NetworkNamespaces", "PipedPrograms", "Randomness", "Simulation", "TestTime", "altnet", "altnet-mqtt",
-                nioCore, nioHTTP1, nioPosix, nioSSL, nioTLS,
+                "ConnectivitySupport", "DNS", "DeveloperDevice", "Hotspots", "Linux", "MQTTBridge", "Netlink",
+                "NetworkNamespaces", "PipedPrograms", "Simulation", "TestTime", "altnet", "altnet-mqtt", nioCore,
+                nioPosix, nioSSL, nioTLS,
             ]),
         // What puts threads into other network namespaces, and therefore has a process of its own.
         tests(
             "NamespaceTests",
             on: [
                 "AddressIO", "AgentModel", "AppProtocol", "AppServer", "Connectivity", "ConnectivitySupport", "DHCP",
-                "DNS",
                 "DevicePage", "Linux", "Netlink", "NetworkNamespaces", "TestTime", nioCore, nioPosix,
             ]),
         tests(
@@ -282,7 +276,7 @@ let package = Package(
         tests(
             "DeveloperDeviceTests",
             on: [
-                "AgentModel", "AppClient", "AppProtocol", "DNS", "DeveloperDevice", "Harness", "Linux", "PipedPrograms",
+                "AgentModel", "AppClient", "AppProtocol", "DNS", "DeveloperDevice", "Harness", "PipedPrograms",
                 "Simulation",
             ]),
         tests(
@@ -294,8 +288,7 @@ let package = Package(
         tests(
             "LabTests",
             on: [
-                "AgentModel", "AppClient", "Failover", "Harness", "KeyFile", "Lab", "Linux", "Netlink", "Simulation",
-                "altnet",
+                "AgentModel", "AppClient", "Failover", "KeyFile", "Lab", "Linux", "Netlink", "Simulation", "altnet",
             ]),
     ],
     swiftLanguageModes: [.v6]

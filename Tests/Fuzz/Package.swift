@@ -65,7 +65,7 @@ let package = Package(
         module("KeyFile", in: "Linux", on: ["AgentModel", "CLinux", crypto, cryptoExtras]),
 
         module("AppProtocol", in: "App", on: ["AgentModel", crypto]),
-        module("AppClient", in: "App", on: ["AgentModel", "AppProtocol", nioCore, nioPosix, nioSSL, nioTLS]),
+        module("AppClient", in: "App", on: ["AgentModel", "AppProtocol", nioCore, nioPosix, nioSSL]),
         module("DNS", in: "App", on: ["AgentModel", nioCore, nioPosix]),
 
         module(
@@ -103,7 +103,7 @@ let package = Package(
                 "Agent", "AgentCore", "AgentModel", "AppProtocol", "AppServer", "CNetlink", "Connectivity", "DHCP",
                 "DBus", "DNS", "DevicePage", "Failover", "Hotspots", "Import", "Improv", "JSONValues", "KeyFile",
                 "KeyFileSimulation", "MQTTBridge",
-                "Netlink", "Randomness", "Supplicant", crypto, nioCore, nioEmbedded, nioHTTP1, nioTLS,
+                "Netlink", "Randomness", "Supplicant", crypto, nioCore, nioEmbedded, nioTLS,
             ],
             exclude: ["Dictionaries"]),
 
