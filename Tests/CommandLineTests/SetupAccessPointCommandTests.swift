@@ -40,6 +40,7 @@ import Testing
         arguments: [
             (["rescue"], ["setup-ap"]), (["--socket", "s", "rescue", "open"], ["--socket", "s", "setup-ap", "open"]),
             (["--socket=s", "rescue"], ["--socket=s", "setup-ap"]),
+            (["help", "rescue", "open"], ["help", "setup-ap", "open"]), (["help"], ["help"]),
             // Only as a command, and not as the value of an option.
             (["switch", "rescue"], ["switch", "rescue"]), (["--socket", "rescue"], ["--socket", "rescue"]),
             (["--socket"], ["--socket"]), ([], []),

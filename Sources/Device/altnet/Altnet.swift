@@ -64,6 +64,7 @@ struct Altnet: AsyncParsableCommand {
         while index < arguments.count, arguments[index].hasPrefix("--") {
             index += arguments[index].contains("=") ? 1 : 2
         }
+        if index < arguments.count, arguments[index] == "help" { index += 1 }
         guard index < arguments.count, let name = renamed[arguments[index]] else { return arguments }
         Console.current.complain(
             "'altnet \(arguments[index])' is now 'altnet \(name)'; the old name works until the next version")
