@@ -86,7 +86,7 @@ import Testing
             for (id, cell) in state.cells(keepingSlotsOf: [:]) where id.kind >= 128 { cells[id] = cell }
             var findings: [StoreFinding] = []
             #expect(StoredState(cells: cells, findings: &findings) == others)
-            #expect(findings == [.addressesDropped(2)])
+            #expect(findings == [.cellsDropped(2)])
             #expect(
                 others.cells(keepingSlotsOf: cells).allSatisfy { $0.key.kind < 128 }, "the next commit removes them")
         }
@@ -118,7 +118,7 @@ import Testing
             cells[CellID(kind: kind)] = Secret(content)
             var findings: [StoreFinding] = []
             let read = try #require(StoredState(cells: cells, findings: &findings), "\(kind) \(content)")
-            #expect(findings == [.addressesDropped(1)], "\(kind) \(content)")
+            #expect(findings == [.cellsDropped(1)], "\(kind) \(content)")
             #expect(read.home?.staticAddress == (kind == 128 ? nil : address))
             #expect(read.statistics[garden.ssid]?.lease == (kind == 129 ? nil : lease))
             #expect(read.backups.count == 2 && read.normalised() == read)
@@ -127,7 +127,7 @@ import Testing
         twice[CellID(kind: 128, index: 9)] = sound[CellID(kind: 128)]
         var findings: [StoreFinding] = []
         #expect(StoredState(cells: twice, findings: &findings) == state)
-        #expect(findings == [.addressesDropped(1)])
+        #expect(findings == [.cellsDropped(1)])
     }
 
     /// A store with such a cell opens, says so, and is put right by the next commit.
@@ -142,8 +142,8 @@ import Testing
         cells[CellID(kind: 128)] = Secret([1, 2, 3])
         try log.commit(cells)
         let again = try board.open()
-        #expect(again.report == [.addressesDropped(1)])
-        #expect(!StoreFinding.addressesDropped(1).isSerious)
+        #expect(again.report == [.cellsDropped(1)])
+        #expect(!StoreFinding.cellsDropped(1).isSerious)
         #expect(again.state.home?.staticAddress == nil && again.state.home?.ssid == home.ssid)
         var next = again.state
         next.backupsRevision = 9

@@ -122,7 +122,7 @@ private func tls(_ name: String) throws -> StoredNetwork {
         cells[CellID(kind: 150, index: 99)] = Secret([1, 2, 3])
         var findings: [StoreFinding] = []
         #expect(StoredState(cells: cells, findings: &findings) == bare)
-        #expect(findings == [.addressesDropped(4)])
+        #expect(findings == [.cellsDropped(4)])
         #expect(bare.cells(keepingSlotsOf: cells).keys.allSatisfy { $0.kind < 128 })
     }
 

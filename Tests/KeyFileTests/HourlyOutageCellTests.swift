@@ -51,7 +51,7 @@ import Testing
             cells[CellID(kind: 152)] = Secret(content)
             var findings: [StoreFinding] = []
             #expect(StoredState(cells: cells, findings: &findings) == state([:]), "\(content)")
-            #expect(findings == [.addressesDropped(1)], "\(content)")
+            #expect(findings == [.cellsDropped(1)], "\(content)")
         }
     }
 }

@@ -116,6 +116,6 @@ import Testing
         cells[CellID(kind: 153)] = Secret(bytes)
         var findings: [StoreFinding] = []
         #expect(StoredState(cells: cells, findings: &findings) == state)
-        #expect(findings == [.addressesDropped(1)])
+        #expect(findings == [.cellsDropped(1)])
     }
 }

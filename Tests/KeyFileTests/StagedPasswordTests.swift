@@ -107,11 +107,11 @@ import Testing
             cells[CellID(kind: 151)] = Secret(bad)
             var findings: [StoreFinding] = []
             #expect(StoredState(cells: cells, findings: &findings) == without, "\(bad)")
-            #expect(findings == [.addressesDropped(1)])
+            #expect(findings == [.cellsDropped(1)])
         }
         var twice = good
         twice[CellID(kind: 151, index: 1)] = cell
         var findings: [StoreFinding] = []
-        #expect(StoredState(cells: twice, findings: &findings) == state && findings == [.addressesDropped(1)])
+        #expect(StoredState(cells: twice, findings: &findings) == state && findings == [.cellsDropped(1)])
     }
 }

@@ -13,8 +13,9 @@ public enum StoreFinding: Sendable, Equatable {
     case bitsCorrected(records: Int)
     /// A sector without current data is damaged. It will be reused.
     case oldSectorDamaged(sector: Int)
-    /// Number of dropped addresses or credentials: an older altnet has removed their network, or no host can have them.
-    case addressesDropped(Int)
+    /// Number of dropped entries of optional kinds, such as addresses and credentials. An older altnet has removed
+    /// their network, or their values are impossible.
+    case cellsDropped(Int)
 
     // Data is lost, or the store was manipulated.
 
@@ -52,7 +53,7 @@ extension StoreFinding {
     public var isSerious: Bool {
         switch self {
         case .interruptedWrite, .keyChangeFinished, .keyChangeAbandoned, .readableByOthers, .bitsCorrected,
-            .oldSectorDamaged, .addressesDropped, .postponed:
+            .oldSectorDamaged, .cellsDropped, .postponed:
             false
         case .unreadable, .erased, .wrongSize, .sectorUnreadable, .changesLost, .newestSectorLost, .sectorsMoved,
             .rolledBack, .replaced, .anchorMissing,
@@ -73,8 +74,8 @@ extension StoreFinding: CustomStringConvertible {
         case .bitsCorrected(let records):
             "bit errors corrected in \(records) records of the key file: the flash may be wearing out"
         case .oldSectorDamaged(let sector): "an unused sector of the key file is damaged: \(sector)"
-        case .addressesDropped(let count):
-            "ignoring addresses and credentials in the key file that are invalid or belong to no network: \(count)"
+        case .cellsDropped(let count):
+            "ignoring entries of the key file that are invalid or have no network: \(count)"
         case .unreadable(let path):
             "the key file is unreadable\(path.map { "; it was kept as \($0)" } ?? ""): "
                 + "provision the device again"

@@ -51,7 +51,7 @@ extension StoredState {
     init?(cells: Cells, findings: inout [StoreFinding]) {
         var dropped = 0
         self.init(cells: cells) { dropped = $0 }
-        if dropped > 0 { findings.append(.addressesDropped(dropped)) }
+        if dropped > 0 { findings.append(.cellsDropped(dropped)) }
     }
 
     /// - Parameter drop: called with the number of invalid cells of optional kinds. An older altnet has removed their
