@@ -5,7 +5,7 @@ import Testing
 
 @testable import AgentCore
 
-/// The state asks how far a network leads, and decides by the answers: events in, effects out.
+/// The state asks what a network reaches, and decides by the answers: events in, effects out.
 @Suite struct ConnectivityStateTests {
     // MARK: Probes
 

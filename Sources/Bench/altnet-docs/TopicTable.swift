@@ -7,7 +7,7 @@ enum TopicTable {
             (topics.availability, "1", "`online` or `offline`; the will"),
             (
                 topics.status, "1",
-                "network, how far it leads, outages of the day, firmware; every 15 minutes at least, with the time as "
+                "network, what it reaches, outages of the day, firmware; every 15 minutes at least, with the time as "
                     + "`told`"
             ),
             (

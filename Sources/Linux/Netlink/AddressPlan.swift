@@ -5,8 +5,8 @@ import Glibc
 /// The IPv4 address of an interface, and its routes.
 ///
 /// The main table gets only the default route, and the network route of a private or owner-set address. Other routes go
-/// into the interface's own table, used only by packets from this address. So no server can divert traffic from a VPN
-/// or a cable (CVE-2024-3661, CVE-2023-36672).
+/// into the interface's own table, used only by packets from this address. So a server can divert traffic from a VPN or
+/// a cable (CVE-2024-3661, CVE-2023-36672) only for the network of a private address.
 public struct AddressPlan: Hashable, Sendable {
     let address: IPAddress
     let prefixLength: Int

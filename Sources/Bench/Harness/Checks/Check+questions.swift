@@ -98,7 +98,7 @@ extension Check {
 
 extension Check {
     static let connectivity = [
-        Check("network.get.connectivity", "says how far the network leads", section: "connectivity") { check in
+        Check("network.get.connectivity", "says what the network reaches", section: "connectivity") { check in
             try check.needsFeature("connectivity")
             let answer = try await check.open().ask(.getNetwork)
             let status = try answer.body(of: .getNetwork, as: NetworkStatus.self)

@@ -187,7 +187,7 @@ extension AgentCore {
         guard let entry = switches.ledger[id] else { return }
         learned.pendingStatistics.ended(
             SwitchOutcome(switchID: entry.status.switchId, isCommitted: isCommitted, isResumed: entry.isResumed))
-        // The journal includes the outcome. This write only triggers it.
+        // The pending statistics include the outcome. This commit only stores them.
         commit(.outcome, for: .outcome(entry: id))
         switches.pendingOutcomes[id] = PendingOutcome()
         // Published before the write, so that a network not to be kept is not joined again meanwhile.

@@ -75,7 +75,9 @@ package struct FactoryReset {
     }
 
     /// Destroys all other files and removes the mark.
-    /// - Returns: errors for files that remain. These files give no access to the device.
+    /// - Returns: errors for remains: bad sectors of raw flash, and files outside of the state directory. The files
+    ///   give no access to the device. The sectors are readable with the root key: if `rootKey` is nil, the user has to
+    ///   destroy it.
     package func finish() throws -> [KeyFileError] {
         let files = PersistentFile.all.filter { $0.removedBy.contains(scope.remover) }
         // The keys of apps come first in the list, as they open the device.

@@ -110,7 +110,7 @@ package final class FileMedium: Medium {
     package func setAside() throws(KeyFileError) -> String? {
         try requireWritable()
         var kept: String? = path + ".damaged"
-        // Some file systems lack hard links.
+        // Some file systems lack hard links. EPERM also means that `fs.protected_hardlinks` forbids this one.
         do { try files.link(name, to: name + ".damaged") } catch {
             guard case .system(.rename, _, let errno) = error, [EPERM, EOPNOTSUPP, ENOSYS].contains(errno) else {
                 throw error

@@ -29,7 +29,8 @@ package protocol Medium: AnyObject {
     /// Drops the system's cache, which may differ from the medium after a failed write.
     func forgetCached()
     /// Makes room for a new store in place of foreign or incomplete content. Keeps an old file under a second name.
-    /// - Returns: the path of the kept file; nil if the file system lacks hard links.
+    /// - Returns: the path of the kept file; nil if it cannot be kept, because the file system lacks hard links or the
+    ///   kernel forbids this one.
     /// - Throws: `foreignContent` on a device.
     func setAside() throws(KeyFileError) -> String?
     /// False if sectors are missing, as in a truncated file.
