@@ -61,6 +61,17 @@ import Testing
 
     @Test(
         arguments: [
+            ("10.1.2.3", 8, true), ("10.1.2.3", 7, false), ("172.16.0.1", 12, true), ("172.16.0.1", 11, false),
+            ("192.168.0.5", 16, true), ("192.168.0.5", 15, false), ("192.168.0.5", 8, false), ("192.168.0.5", 32, true),
+            ("100.64.0.1", 10, true), ("100.64.0.1", 9, false), ("10.0.0.1", 0, false), ("8.8.8.8", 24, false),
+            ("fd00::1", 64, true), ("fd00::1", 7, true), ("fd00::1", 6, false), ("fd00::1", 0, false),
+        ])
+    func aNetworkIsPrivateIfAllItsAddressesAre(_ text: String, _ prefix: Int, _ isPrivate: Bool) throws {
+        #expect(try #require(IPAddress(text)).isPrivateNetwork(prefix: prefix) == isPrivate)
+    }
+
+    @Test(
+        arguments: [
             ("0.0.0.0", .unspecified), ("::", .unspecified), ("127.0.0.1", .loopback), ("127.255.255.255", .loopback),
             ("::1", .loopback), ("169.254.1.1", .linkLocal), ("fe80::1", .linkLocal), ("febf::1", .linkLocal),
             ("224.0.0.251", .multicast), ("239.255.255.255", .multicast), ("ff02::1", .multicast),

@@ -118,6 +118,12 @@ import Testing
                 ip route | grep '^default via 198.51.100.7 dev wlan0 proto dhcp src 198.51.100.50 metric 3007 onlink'
                 """)
         }
+        // A private address with a prefix that reaches beyond the private ones.
+        setter.set(
+            AddressPlan(
+                address: try #require(IPAddress("192.168.0.5")), prefixLength: 8, on: AddressNetwork.index,
+                lasting: .seconds(1000), gateway: nil, metric: 3007))
+        try network.device.runBlocking("ip route get 192.0.2.9 | grep ' dev vpn0 '")
         setter.remove()
         try network.device.runBlocking("[ -z \"$(\(Self.ownTable) 2>/dev/null)$(ip rule | grep 175000007)\" ]")
         #expect(network.problems == [])

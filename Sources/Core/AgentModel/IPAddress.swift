@@ -71,6 +71,17 @@ extension IPAddress {
         }
     }
 
+    /// Whether all addresses with the same prefix are private.
+    /// - Parameter length: 0 to 32 bits for IPv4, 0 to 128 for IPv6. Clamped.
+    public func isPrivateNetwork(prefix length: Int) -> Bool {
+        let width = family.byteCount * 8
+        let rest = width - min(max(length, 0), width)
+        let hosts = rest == 128 ? UInt128.max : (1 << rest) - 1
+        // No two private blocks are the ends of one prefix.
+        return IPAddress(family: family, bits: bits & ~hosts).isPrivate
+            && IPAddress(family: family, bits: bits | hosts).isPrivate
+    }
+
     /// Whether a host can have this address. False if unspecified, loopback, multicast, "this network" (0/8) or
     /// reserved (RFC 6890, 2.2.2).
     public var isHost: Bool {

@@ -4,9 +4,9 @@ import Glibc
 
 /// The IPv4 address of an interface, and its routes.
 ///
-/// The main table gets only the default route, and the network route of a private or owner-set address. Other routes go
-/// into the interface's own table, used only by packets from this address. So a server can divert traffic from a VPN or
-/// a cable (CVE-2024-3661, CVE-2023-36672) only for the network of a private address.
+/// The main table gets only the default route, and the network route of a private network or of an owner-set address.
+/// Other routes go into the interface's own table, used only by packets from this address. So a server can divert
+/// traffic from a VPN or a cable (CVE-2024-3661, CVE-2023-36672) only for a private network.
 public struct AddressPlan: Hashable, Sendable {
     let address: IPAddress
     let prefixLength: Int
@@ -44,8 +44,8 @@ public struct AddressPlan: Hashable, Sendable {
     ) {
         (self.address, self.prefixLength, self.index, self.metric) = (address, prefixLength, index, metric)
         seconds = duration.map { UInt32(clamping: min(max(1, $0.components.seconds), Self.longest)) } ?? .max
-        // A malicious server can assign an address in the network of any internet host.
-        let hasNetworkRoute = duration == nil || address.isPrivate
+        // A malicious server can assign an address and a prefix that include any internet host.
+        let hasNetworkRoute = duration == nil || address.isPrivateNetwork(prefix: prefixLength)
         self.hasNetworkRoute = hasNetworkRoute
         func route(_ to: IPAddress?, _ length: Int, by hop: IPAddress?) -> LeasedRoute {
             LeasedRoute(
