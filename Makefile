@@ -190,7 +190,7 @@ pictures: deps ## Write the pictures in Docs anew: the demo, the watch screen, a
 	@board/lab/install
 	Docs/pictures
 
-docs: deps ## Write what the code knows into the documents: settings, messages, limits, commands, manual pages and more
+docs: deps ## Generate parts of the documents from the code: settings, messages, limits, commands, manual pages and more
 	$(SWIFT) build --product altnet
 	$(SWIFT) build --product altnet-docs
 	.build/debug/altnet-docs

@@ -89,7 +89,7 @@ import Testing
 
     @Test func claimsAreAListOrNotThere() {
         #expect(Self.complaints(about: nil).isEmpty)
-        #expect(Self.complaints(about: "cafe") == ["networks[0].providers is no list"])
+        #expect(Self.complaints(about: "cafe") == ["networks[0].providers is not a list"])
     }
 
     private static func complaints(about providers: JSONValue?) -> [String] {

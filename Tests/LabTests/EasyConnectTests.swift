@@ -96,7 +96,7 @@ extension Radios {
                 try await lab.station.startSupplicant()
                 let device = Device(in: lab, settings: ["ALTNET_DPP": "unprovisioned"])
                 var outcomes: [Bool] = []
-                for step in ["read the device's", "gave the network", "join", "online"] {
+                for step in ["read the device's", "sent the network", "join", "online"] {
                     let mark = await device.log.utf8.count
                     try await device.start()
                     func said(_ text: String) async -> Bool {

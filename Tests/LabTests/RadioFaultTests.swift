@@ -84,7 +84,7 @@ extension Radios {
                 try await Task.sleep(for: .seconds(4))
                 #expect(house.pinger.longestGap(since: hung) < .seconds(1), "data flow")
                 try await eventually(within: .seconds(6), "the device to notice") {
-                    await house.device.log.contains("answers no command")
+                    await house.device.log.contains("does not answer commands")
                 }
                 // Only its plug helps, or an end of its power.
                 try await radio.unplug()

@@ -11,21 +11,21 @@ import NIOSSL
     import Darwin
 #endif
 
-/// Error of a call to the device.
+/// An error of a call to the device.
 public enum ClientError: Error, Sendable, Equatable {
-    /// No program listens at the endpoint.
+    /// The endpoint does not exist, or refuses connections.
     case unreachable(Endpoint)
     case notPermitted(Endpoint)
     case connectFailed(Endpoint, errno: Int32)
     case unresolvable(Endpoint)
-    /// There is no address to try.
+    /// The app has no address to try.
     case notFound
-    /// The device has no such key. It was paired again since, or it is another device.
+    /// The device does not know this key. Either it was paired again, or it is another device.
     case keyRefused(Endpoint)
-    /// The device's certificate is not the one in the pairing code: the device was reset, or this is another host. The
-    /// app has sent no data. Pair the device again.
+    /// The device's certificate differs from the one in the pairing code: the device was reset, or this is another
+    /// host. The app has sent no data. Pair the device again.
     case certificateChanged(Endpoint)
-    /// The other side accepted the key but did not prove that it has the key.
+    /// The other side accepted the key, but did not prove that it has the key too.
     case notTheDevice(Endpoint)
     /// The program at the endpoint does not speak the protocol over TLS.
     case notADevice(Endpoint)
@@ -37,11 +37,11 @@ public enum ClientError: Error, Sendable, Equatable {
     case refused(ProtocolError)
     /// The device's answer is malformed.
     case notUnderstood(ProtocolError)
-    /// The result of a command is unknown because the device did not answer. With a `switchId`, ask the device later.
+    /// The device did not answer, so the result of a command is unknown. With a `switchId`, ask the device later.
     case outcomeUnknown(switchId: String?)
     /// The switch has ended, and the device is not on the new network.
     case notSwitched(SwitchStatus)
-    /// The phone did not join the setup access point. The value is the phone's error.
+    /// The phone did not join the setup access point. The value describes the phone's error.
     case accessPointNotJoined(String)
     case cancelled
 }
@@ -116,7 +116,8 @@ extension ClientError {
             }
     }
 
-    /// Prefers "unreachable" among the errors of a host's addresses: it says more than a missing route.
+    /// Selects one of the errors of a host's addresses. `unreachable` takes precedence, because it says more than a
+    /// missing route.
     private init(connecting endpoint: Endpoint, _ error: NIOConnectionError) {
         let attempts = error.connectionErrors.map { ClientError(connecting: endpoint, $0.error) }
         self = attempts.first { $0 == .unreachable(endpoint) } ?? attempts.first ?? .unresolvable(endpoint)

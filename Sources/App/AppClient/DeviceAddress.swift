@@ -53,7 +53,7 @@ public struct DeviceAddress: Sendable, Equatable {
         return port
     }
 
-    /// Accepts up to 253 bytes (RFC 1035, 2.3.4). A leading hyphen would read as an option.
+    /// Accepts up to 253 bytes (RFC 1035, 2.3.4). Refuses a leading hyphen, which a command would take for an option.
     private static func isHostName(_ text: Substring) -> Bool {
         (1...253).contains(text.utf8.count) && text.first != "-"
             && text.unicodeScalars.allSatisfy { $0.isPlain && !" /@[]%".unicodeScalars.contains($0) }
@@ -70,7 +70,7 @@ public struct DeviceAddress: Sendable, Equatable {
     }
 }
 
-/// Text that is not a device address. The description says what is wrong.
+/// An invalid device address. The description says what is wrong.
 public struct InvalidDeviceAddress: Error, Equatable, CustomStringConvertible {
     public let description: String
 }
@@ -79,7 +79,7 @@ public struct InvalidDeviceAddress: Error, Equatable, CustomStringConvertible {
 public enum Endpoint: Sendable, Equatable {
     /// The agent on this machine.
     case unixSocket(path: String)
-    /// The device must prove that it has the key, and show the key's certificate if there is one.
+    /// A device in the network. It must prove that it has the key, and show the key's certificate if there is one.
     case network(host: String, port: Int = ProtocolLimits.port, device: DeviceKey)
 
     var isLocal: Bool { if case .unixSocket = self { true } else { false } }

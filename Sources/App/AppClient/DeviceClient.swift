@@ -19,7 +19,7 @@ public struct DeviceClient: Sendable {
     /// Closes the connection. Pending requests fail with `disconnected`.
     public func close() async { await connection.close() }
 
-    /// Whether the connection is open. The loss of a silent device shows after about 30 seconds.
+    /// Whether the connection is open. The loss of a silent device is detected after about 30 seconds.
     public var isConnected: Bool { connection.isOpen }
 
     /// Whether the connection is open and the device sent a line within `span`.
@@ -53,8 +53,8 @@ public struct DeviceClient: Sendable {
     /// Returns the configured servers of the device. Their states are in ``network()``.
     public func targets() async throws(ClientError) -> TargetList { try await ask(.getTargets) }
 
-    /// Replaces the device's own servers, also after a restart, or restores those of its settings.
-    /// - Throws: `refused` with `malformed` and the wrong member. Then nothing has changed.
+    /// Replaces the device's own servers, or restores those of its settings. A restart keeps the change.
+    /// - Throws: `refused` with `malformed` and the wrong member. After an error, the servers are unchanged.
     public func updateTargets(_ update: TargetsUpdate) async throws(ClientError) -> TargetList {
         try await ask(.updateTargets(update))
     }
@@ -63,7 +63,7 @@ public struct DeviceClient: Sendable {
     /// - Throws: `refused` with `unsupported` if the device has none.
     public func providers() async throws(ClientError) -> HotspotProviders { try await ask(.getProviders) }
 
-    /// Enables or disables a hotspot provider, also after a restart.
+    /// Enables or disables a hotspot provider. A restart keeps the change.
     public func setProvider(_ name: String, on isOn: Bool) async throws(ClientError) -> HotspotProviders {
         try await ask(.setProvider(ProviderSwitch(provider: name, isOn: isOn)))
     }
@@ -90,10 +90,10 @@ public struct DeviceClient: Sendable {
     /// - Parameters:
     ///   - password: 8 to 63 printable ASCII characters, or the key as 64 hexadecimal digits. For WPA3 only: 1 to 64
     ///     bytes of text.
-    ///   - changeId: 1 to 64 bytes. A repeated request with the same ID changes nothing.
+    ///   - changeId: ID of the change, 1 to 64 bytes. A repeated request with the same ID changes nothing.
     ///   - lifetime: seconds of running time until the newer password is deleted, 60 to 31536000; nil for never.
-    /// - Throws: `refused` with `invalidPassword`, also for a password that only WPA3 allows if the device stores the
-    ///   network for WPA2.
+    /// - Throws: `refused` with `invalidPassword`. This includes a password that only WPA3 allows, if the device stores
+    ///   the network for WPA2.
     public func stagePassword(
         _ password: Secret, of ssid: SSID, changeId: String, keepFor lifetime: Int? = nil
     ) async throws(ClientError) -> BackupList {
@@ -110,10 +110,11 @@ public struct DeviceClient: Sendable {
         try await ask(.dropPassword(StagedPasswordQuery(changeId: changeId)))
     }
 
+    /// Replaces the stored list of networks.
     /// - Parameters:
-    ///   - revision: the revision that the stored list must have; nil to replace any.
+    ///   - revision: revision that the stored list must have; nil to replace a list of any revision.
     ///   - addressing: address configuration of stored networks, by hash. Needs the device's feature `address`.
-    ///   - home: nil keeps the home network. Needs the device's feature `home`.
+    ///   - home: change of the home network; nil to keep it. Needs the device's feature `home`.
     public func updateBackups(
         _ networks: [NetworkReference], ifRevision revision: Int? = nil, addressing: [NetworkHash: Addressing] = [:],
         home: HomeUpdate? = nil
@@ -123,12 +124,12 @@ public struct DeviceClient: Sendable {
                 BackupsUpdate(networks: networks, ifRevision: revision, addressing: addressing, home: home)))
     }
 
-    /// Returns when the device has accepted the command, before it leaves its network.
+    /// Switches to another network. Returns when the device has accepted the command, before it leaves its network.
     /// - Parameters:
     ///   - confirmWithin: seconds from the join until the device rolls back without `confirmSwitch`, 5 to 600; nil for
     ///     never.
-    ///   - joinOnce: the device forgets the network when it leaves it or restarts.
-    ///   - besideUplink: switch Wi-Fi even if another uplink carries the traffic.
+    ///   - joinOnce: whether the device forgets the network when it leaves it or restarts.
+    ///   - besideUplink: whether to switch Wi-Fi even if another uplink carries the traffic.
     public func switchNetwork(
         to network: NetworkReference, confirmWithin: Int? = nil, joinOnce: Bool = false, besideUplink: Bool = false
     ) async throws(ClientError) -> SwitchStatus {
@@ -143,8 +144,8 @@ public struct DeviceClient: Sendable {
         try await ask(.confirmSwitch(SwitchQuery(switchId: switchId)))
     }
 
-    /// Returns the state of a switch since the start of the agent.
-    /// - Throws: `refused` with `unknownSwitch`.
+    /// Returns the state of a switch that has begun since the device's agent started.
+    /// - Throws: `refused` with `unknownSwitch` for any other switch.
     public func switchStatus(_ switchId: String) async throws(ClientError) -> SwitchStatus {
         try await ask(.getSwitch(SwitchQuery(switchId: switchId)))
     }
@@ -159,12 +160,12 @@ public struct DeviceClient: Sendable {
     public func scanResults() async throws(ClientError) -> ScanResults { try await ask(.getScan) }
 
     /// Returns the latest decisions.
-    /// - Parameter limit: largest number of decisions, 1 to 200.
+    /// - Parameter limit: maximum number of decisions, 1 to 200.
     public func history(limit: Int = ProtocolLimits.defaultHistoryDecisions) async throws(ClientError) -> History {
         try await ask(.getHistory(HistoryQuery(limit: limit)))
     }
 
-    /// Subscribes from now on, or after a known event. Allowed once for each connection.
+    /// Subscribes to events, from now on or after a known event. Each connection allows one subscription.
     public func events(_ subscription: EventSubscription = EventSubscription()) async throws(ClientError)
         -> EventStream
     {
@@ -173,7 +174,7 @@ public struct DeviceClient: Sendable {
         return EventStream(subscribed: subscribed, events: connection.events, position: position, source: connection)
     }
 
-    /// Returns the device's sealing key. This client seals passwords itself where needed.
+    /// Returns the device's sealing key. Other calls seal passwords automatically where needed.
     public func agreeKey(_ query: SealingKeyQuery = SealingKeyQuery()) async throws(ClientError) -> SealingKey {
         try await ask(.agreeKey(query))
     }
@@ -181,7 +182,7 @@ public struct DeviceClient: Sendable {
     /// Role of the key that opened this connection; nil for the agent on this machine.
     public var role: Role? { connection.session?.role }
 
-    /// Needs the role `manage`.
+    /// Returns the keys of the device's apps. Needs the role `manage`.
     public func keys() async throws(ClientError) -> AppKeyReport { try await ask(.getKeys) }
 
     /// Creates a key for another app. Needs the role `manage`.
@@ -196,8 +197,8 @@ public struct DeviceClient: Sendable {
         try await ask(.revokeKey(KeyQuery(name: name)))
     }
 
-    /// Exchanges this connection's invitation for a lasting key. Store the returned code: the invitation is now
-    /// invalid.
+    /// Exchanges this connection's invitation for a lasting key. Store the returned code, because the invitation is
+    /// invalid from now on.
     /// - Parameter name: name of the app. A name in the invitation takes precedence.
     public func claimKey(as name: KeyName? = nil) async throws(ClientError) -> KeyHandout {
         try await ask(.claimKey(KeyClaim(name: name)))
@@ -218,10 +219,11 @@ extension DeviceClient {
         try await DeviceSession(adopting: self).scan(request, within: limit)
     }
 
-    /// Switches and waits for the outcome, reconnecting to the same endpoint. Uses the connection's only event
+    /// Switches and waits for the outcome, and reconnects to the same endpoint. Uses the connection's only event
     /// subscription.
     /// - Parameters:
-    ///   - confirmWithin: seconds, 5 to 600. Another client must confirm, unless `confirms` is true.
+    ///   - confirmWithin: seconds from the join until the device rolls back, 5 to 600. Another client must confirm,
+    ///     unless `confirms` is true.
     ///   - limit: longest duration of the switch, rollback included.
     ///   - onProgress: called for each phase, the outcome included.
     public func switchNetwork(
@@ -236,9 +238,9 @@ extension DeviceClient {
 }
 
 extension DeviceClient {
-    /// Sends a request with its passwords sealed if it goes over the network, so that no relay can read them.
+    /// Sends a request. Over the network its passwords are sealed, so that no relay can read them.
     ///
-    /// After `keyRotated` or `sealUsed` the request had no effect, so it is sealed again and sent once more.
+    /// After `keyRotated` or `sealUsed`, the request had no effect. So it is sealed again and sent once more.
     func ask<Answer: Decodable>(sealing body: Request.Body) async throws(ClientError) -> Answer {
         guard case .network(_, _, let device) = endpoint, body.hasPlainPassword else { return try await ask(body) }
         do {

@@ -11,7 +11,7 @@ import NIOPosix
 #endif
 
 extension DeviceConnection {
-    /// One thread serves all connections of the process.
+    /// Event loop of one thread, which serves all connections of the process.
     private static let eventLoops = MultiThreadedEventLoopGroup(numberOfThreads: 1)
 
     /// - Parameter limit: longest duration of name resolution, connection and handshake together.
@@ -24,7 +24,7 @@ extension DeviceConnection {
         channel.flatMap { prepare($0, for: endpoint) }.cascade(to: opened)
         opened.futureResult.whenComplete { result in
             timer.cancel()
-            // The connection may still open after the caller gave up.
+            // Close the connection if it opens after the caller has given up.
             if case .failure = result { channel.whenSuccess { $0.close(promise: nil) } }
         }
         do {
@@ -38,7 +38,7 @@ extension DeviceConnection {
         }
     }
 
-    /// Connects without reading. NIO may try several addresses at once, and only the winner is set up.
+    /// Connects without reading. NIO may try several addresses at once, and only the first open connection is set up.
     private static func connect(
         to endpoint: Endpoint, on loop: any EventLoop, within limit: Duration
     ) -> EventLoopFuture<any Channel> {
@@ -64,12 +64,12 @@ extension DeviceConnection {
                 let (tls, opener) = try SessionOpener.handlers(for: device, on: channel.eventLoop, opened: session)
                 try pipeline.addHandlers([tls, opener])
             } else {
-                // The kernel authenticates the other side.
+                // The kernel authenticates the other side of a local socket, so the session is open.
                 opened.succeed(nil)
             }
             try pipeline.addHandler(LineReceiver(router: router))
         } catch {
-            // The other side may have closed the connection.
+            // An error is normal if the other side has closed the connection.
             opened.fail(error)
         }
         return channel.setOption(.autoRead, value: true)
@@ -84,7 +84,8 @@ extension Endpoint {
         switch self {
         case .unixSocket(let path): !path.utf8.contains(0)
         case .network(let host, let port, _):
-            // RFC 1035, clause 2.3.4, with room for the zone of an address.
+            // A host name has at most 255 bytes (RFC 1035, clause 2.3.4). This is enough for an address with a zone
+            // too.
             (1...65_535).contains(port) && (1...255).contains(host.utf8.count) && !host.utf8.contains(0)
         }
     }

@@ -10,9 +10,10 @@ import Synchronization
     import Darwin
 #endif
 
-/// A connection to a device: sends requests, matches answers to them by ID, and collects events.
+/// A connection to a device. Sends requests, finds their answers by ID, and collects events.
 ///
-/// IDs are never reused, so a late answer to a timed-out request is dropped. Closes with its last reference.
+/// IDs are never reused, so a late answer to a timed-out request is dropped. The connection closes when its last
+/// reference is released.
 final class DeviceConnection: Sendable {
     private let channel: any Channel
     private let router: MessageRouter
@@ -51,7 +52,7 @@ final class DeviceConnection: Sendable {
         let answer = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 guard router.expect(id, continuation) else { return }
-                // The caller has given up: do not send.
+                // Do not send the request if the caller has given up.
                 guard !Task.isCancelled else { return router.fail(id, .cancelled) }
                 timer = channel.eventLoop.scheduleTask(in: TimeAmount(limit)) { [router] in
                     router.fail(id, .timedOut)
@@ -98,13 +99,13 @@ final class MessageRouter: Sendable {
     private struct State {
         var lastID = 0
         var waiting: [String: Waiting] = [:]
-        /// The first reason for the end of the connection.
+        /// Error that ended the connection; nil while it is open.
         var end: ClientError?
         var heard: ContinuousClock.Instant?
     }
 
     init() {
-        // Drops the oldest events for a slow reader, which notices by their sequence numbers.
+        // A slow reader loses the oldest events, and notices this by the sequence numbers.
         (events, continuation) = AsyncThrowingStream.makeStream(bufferingPolicy: .bufferingNewest(256))
     }
 
@@ -120,7 +121,7 @@ final class MessageRouter: Sendable {
         }
     }
 
-    /// - Returns: false if the connection has ended. Then `continuation` has received the error.
+    /// - Returns: false if the connection has ended. In this case, `continuation` has received the error.
     func expect(_ id: String, _ continuation: Waiting) -> Bool {
         let end = state.withLock { state in
             if state.end == nil { state.waiting[id] = continuation }
@@ -142,7 +143,7 @@ final class MessageRouter: Sendable {
             case .answer(let id?, let failure):
                 removeWaiting(id)?.resume(returning: failure.map { .failure(.refused($0)) } ?? .success(line))
             case .answer(nil, let failure):
-                // An error without ID concerns the connection: the server has no free place, for example.
+                // An error without ID concerns the connection, for example too many connections.
                 if let failure { end(.refused(failure)) }
             case .event(let event): continuation.yield(event)
             case .unknown: break
@@ -152,7 +153,7 @@ final class MessageRouter: Sendable {
         }
     }
 
-    /// Fails pending and future requests with the first `error`.
+    /// Ends the connection: fails pending and future requests. The error of the first call stays.
     func end(_ error: ClientError) {
         let waiting = state.withLock { state in
             if state.end == nil { state.end = error }

@@ -1,15 +1,15 @@
 import AppProtocol
 
-/// The events of a device, in order. A ``Gap`` stands for lost events. The stream of a ``DeviceClient`` throws
-/// ``ClientError`` when its connection is lost; that of a ``DeviceSession`` continues.
+/// The events of a device, in order. A ``Gap`` stands for lost events. When the connection is lost, the stream of a
+/// ``DeviceClient`` throws ``ClientError``. The stream of a ``DeviceSession`` continues.
 public struct EventStream: AsyncSequence, Sendable {
     public typealias Element = Event
     public typealias Failure = ClientError
 
-    /// The device's answer: name of the stream and sequence number of its newest event.
+    /// The device's answer: name of the stream, and sequence number of its newest event.
     public let subscribed: Subscribed
     let events: AsyncThrowingStream<Event, any Error>
-    /// The sequence number before the first event.
+    /// Sequence number before the first event of this stream.
     let position: Int?
     /// Owner of the connection, kept alive while the events are read.
     let source: (any AnyObject & Sendable)?
@@ -23,7 +23,7 @@ public struct EventStream: AsyncSequence, Sendable {
         /// Last sequence number; nil before the first event.
         var position: Int?
         let source: (any AnyObject & Sendable)?
-        /// The event after an inserted gap.
+        /// Event that follows an inserted gap.
         var held: Event?
 
         public mutating func next() async throws(ClientError) -> Event? {
@@ -45,7 +45,7 @@ public struct EventStream: AsyncSequence, Sendable {
             }
             guard let event else { return nil }
             defer { position = event.seq }
-            // Wrapping arithmetic: the numbers are untrusted input.
+            // Use wrapping arithmetic, because the numbers are untrusted input.
             guard let position, event.seq &- position != 1, !event.isGap else { return event }
             held = event
             let previous = event.seq &- 1

@@ -2,7 +2,7 @@ import AppProtocol
 import NIOCore
 import NIOSSL
 
-/// The app's side of opening a session, behind TLS: takes the device's certificate and exchanges proofs of the key.
+/// The app's side of opening a session over TLS. Checks the device's certificate, and exchanges proofs of the key.
 final class SessionOpener: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -21,12 +21,13 @@ final class SessionOpener: ChannelInboundHandler, RemovableChannelHandler {
         (self.device, self.seen, self.opened) = (device, seen, opened)
     }
 
-    /// Returns the handlers of a connection, in order from the network.
+    /// Returns the handlers of a connection, the one next to the network first.
     static func handlers(
         for device: DeviceKey, on loop: any EventLoop, opened: EventLoopPromise<SessionOpened>
     ) throws -> (tls: NIOSSLClientHandler, opener: SessionOpener) {
         let seen = NIOLoopBoundBox<CertificateFingerprint?>(nil, eventLoop: loop)
-        // A device's certificate has no authority: its fingerprint or the later proof identifies it.
+        // A device's certificate does not come from an authority. The fingerprint or the later proof identifies the
+        // device.
         let tls = try NIOSSLClientHandler(
             context: context.get(), serverHostname: nil,
             customVerificationCallback: { chain, verdict in
@@ -40,14 +41,14 @@ final class SessionOpener: ChannelInboundHandler, RemovableChannelHandler {
         return (tls, SessionOpener(device, seen, opened))
     }
 
-    /// TLS context, shared by all connections because its creation is slow.
+    /// TLS context, shared by all connections because creating one is slow.
     private static let context = Result {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.minimumTLSVersion = .tlsv12
         configuration.applicationProtocols = ["altnet"]
         configuration.shutdownTimeout = .seconds(1)
         configuration.certificateVerification = .noHostnameVerification
-        // Unused, and slow to load from the system.
+        // The system's trust roots are not used, and loading them is slow.
         configuration.trustRoots = .certificates([])
         return try NIOSSLContext(configuration: configuration)
     }
@@ -75,7 +76,7 @@ final class SessionOpener: ChannelInboundHandler, RemovableChannelHandler {
         context.fireChannelInactive()
     }
 
-    /// Fails the opening, without effect after the session is open.
+    /// Fails the opening. Has no effect once the session is open.
     func handlerRemoved(context: ChannelHandlerContext) { opened.fail(ChannelError.eof) }
 
     private func answer(_ greeting: Greeting, _ context: ChannelHandlerContext) throws(ProtocolError) {
@@ -98,7 +99,7 @@ final class SessionOpener: ChannelInboundHandler, RemovableChannelHandler {
             return fail(OpeningFault.notTheDevice, context)
         }
         opened.succeed(answer)
-        // Passes lines after the answer to the session: an error `busy`, for example.
+        // Pass further lines to the session, for example the error `busy`.
         while case .line(let line)? = lines.next() {
             context.fireChannelRead(wrapInboundOut(ByteBuffer(bytes: line + [UInt8(ascii: "\n")])))
         }
@@ -112,7 +113,7 @@ final class SessionOpener: ChannelInboundHandler, RemovableChannelHandler {
     }
 }
 
-/// A fault of a device that speaks the protocol.
+/// A fault of a host that speaks the protocol.
 enum OpeningFault: Error {
     case otherCertificate
     case notTheDevice

@@ -6,14 +6,14 @@ public struct BackupList: Sendable, Equatable {
     /// Number that increases with every change of the list.
     public let revision: Int
     public let networks: [BackupNetwork]
-    /// The network from provisioning; nil without one, and from older devices.
+    /// Home network, set at provisioning or by an app; nil if there is none, or from an older device.
     public let home: BackupNetwork?
-    /// The network of the last switch, preferred to `home`; nil if equal to it.
+    /// Network of the last switch, preferred to `home`; nil if it is the home network.
     public let chosen: BackupNetwork?
     /// Staged passwords, newest last.
     public let staged: [StagedPasswordStatus]
 
-    /// Home, chosen network and the list. May contain a network twice.
+    /// The home network, the chosen network and the list. May contain a network twice.
     package var stored: [BackupNetwork] { [home, chosen].compactMap(\.self) + networks }
 
     public init(
@@ -39,7 +39,7 @@ public struct BackupNetwork: Sendable, Equatable {
     public let security: Security
     public let isHidden: Bool
     public let lastSeen: Timestamp?
-    /// Signal at `lastSeen` in dBm.
+    /// Signal at `lastSeen`, in dBm.
     public let lastSignal: Int?
     /// Failure of the last join; nil if it succeeded.
     public let lastFailure: JoinFailure?
@@ -64,7 +64,7 @@ public struct BackupNetwork: Sendable, Equatable {
 /// Body of `backups.update`. Replaces the stored list.
 public struct BackupsUpdate: Sendable, Equatable {
     public let networks: [NetworkReference]
-    /// The revision that the stored list must have; nil to replace any.
+    /// Revision that the stored list must have; nil to replace a list of any revision.
     public let ifRevision: Int?
     /// New address configuration of stored networks in `networks`, by hash.
     public let addressing: [NetworkHash: Addressing]
@@ -84,9 +84,9 @@ public struct BackupsUpdate: Sendable, Equatable {
 
 /// A change of the home network.
 public enum HomeUpdate: Sendable, Equatable {
-    /// Replaces the home and the last chosen network.
+    /// Replaces the home network and the network of the last switch.
     case replace(NetworkReference)
-    /// Forgets both, with their passwords unless the list has them too.
+    /// Forgets both, and their passwords unless the list has them too.
     case forget
 
     public var network: NetworkReference? { if case .replace(let network) = self { network } else { nil } }
@@ -137,17 +137,17 @@ extension NewNetwork {
     }
 }
 
-/// A password, a user's credential, or none. Sealed ones open on the device only.
+/// A password, a user's credential for an enterprise network, or none. Only the device can open sealed ones.
 public enum NetworkCredential: Sendable, Equatable {
     case none
-    /// Validated when the message was read.
+    /// A password, validated when the message was read.
     case password(Secret)
     case sealed(SealedPassword)
     /// A user's credential, for IEEE 802.1X.
     case enterprise(EnterpriseCredential)
     case sealedEnterprise(SealedEnterprise)
 
-    /// Whether a relay could read a secret in it.
+    /// Whether the credential has a secret that a relay could read.
     package var isPlain: Bool {
         switch self {
         case .password, .enterprise: true
@@ -187,8 +187,8 @@ extension BackupNetwork: Codable {
     }
 }
 
-/// Entry of an update and target of a switch: `hash`, or `ssid` with `password`, `sealed`, `enterprise` or open
-/// `security`.
+/// JSON of an entry in an update, and of the target of a switch: `hash`, or `ssid` with `password`, `sealed`,
+/// `enterprise` or open `security`.
 ///
 /// A credential takes precedence over a hash beside it, because app SDKs send both.
 extension NetworkReference: Codable {
@@ -349,7 +349,7 @@ extension BackupsUpdate: Codable {
         }
         var addressing: [NetworkHash: Addressing] = [:]
         for entry in entries {
-            // Duplicates are refused later.
+            // The device refuses networks that occur twice, so an overwritten entry does not matter.
             if case .stored(let hash) = entry.network, let said = entry.addressing { addressing[hash] = said }
         }
         self.init(
@@ -417,7 +417,7 @@ extension HomeUpdate: Codable {
     }
 }
 
-/// The members of the target and the options in one object.
+/// JSON of a switch request: one object with the members of the target and the options.
 extension SwitchRequest: Codable {
     private enum CodingKeys: String, CodingKey {
         case joinOnce, confirmWithin, besideUplink

@@ -2,15 +2,15 @@ import AgentModel
 
 /// Connectivity of the network in use: `connectivity` in `network.get` and `network.changed`.
 public struct Connectivity: Sendable, Equatable {
-    /// Highest level of the last check; nil without a link.
+    /// Highest level that the last check reached; nil without a link.
     public var level: ReachLevel?
     /// The level that a network must reach to be kept.
     public var required: ReachLevel
     public var internet: InternetState
-    /// Reason for a missing level, if known.
+    /// Reason why a level was not reached, if known.
     public var problem: ReachProblem?
     public var portal: Portal?
-    /// Servers in the order of the settings.
+    /// The device's own servers, in the order of the settings.
     public var targets: [TargetStatus]
     public var reachability: ReachabilityFlags
     /// Time of the last check; nil before the first.
@@ -140,13 +140,13 @@ extension ReachLevel: WireScalar {
 extension InternetState: WireScalar {
     /// Reads unknown states of newer devices as `unknown`.
     package init?(wire: String) { self = InternetState(rawValue: wire) ?? .unknown }
-    package static var complaint: String { "is not a state of the internet" }
+    package static var complaint: String { "is not an internet state such as yes" }
 }
 
 extension ReachProblem: WireScalar {
     /// Reads unknown problems of newer devices as `unexpectedAnswer`.
     package init?(wire: String) { self = ReachProblem(rawValue: wire) ?? .unexpectedAnswer }
-    package static var complaint: String { "is not a problem" }
+    package static var complaint: String { "is not a problem such as connectionRefused" }
 }
 
 extension ConnectionState: WireScalar {
@@ -176,7 +176,7 @@ extension ReachProblem {
 
 /// Result of a check of every layer: answer to `diagnosis.get`.
 public struct Diagnosis: Sendable, Equatable, Codable {
-    /// Checked layers, the lowest first.
+    /// A checked layer. The cases are in order, the lowest layer first.
     public enum Layer: String, Sendable, CaseIterable, Codable {
         case radio, association, address, gateway, names, internet, target
     }
@@ -187,7 +187,7 @@ public struct Diagnosis: Sendable, Equatable, Codable {
         case broken
         /// The layer works, but not as well as it should.
         case doubtful
-        /// The layer was not checked: a lower one is broken, or nothing of the kind is configured.
+        /// The layer was not checked, because a lower one is broken or no server for the check is set.
         case skipped
     }
 
@@ -210,7 +210,7 @@ public struct Diagnosis: Sendable, Equatable, Codable {
 
     /// Layers from the radio upwards, then one step for each target.
     public var steps: [Step]
-    /// Time of the diagnosis. Soon repeated requests return the same one.
+    /// Time of the diagnosis. Requests that follow soon return the same diagnosis.
     public var checked: Timestamp?
 
     public init(steps: [Step], checked: Timestamp? = nil) { (self.steps, self.checked) = (steps, checked) }

@@ -1,13 +1,13 @@
 import AgentModel
 
-/// A key that opens a device: the owner's, which is the device's local key, or an app's own.
+/// A key for a device: the owner's key, which is the device's local key, or an app's own key.
 public struct DeviceKey: Sendable, Equatable {
     /// Device ID: 1 to 64 printable ASCII characters without spaces. Not a secret.
     public let deviceId: String
-    /// Owner's key with full access, 16 to 64 bytes.
+    /// The key, 16 to 64 bytes: the device's local key if `name` is the owner's, otherwise the app's key.
     public let localKey: Secret
     public let name: KeyName
-    /// The certificate that the device must show; nil accepts any that the device proves to be its own.
+    /// The certificate that the device must show; nil to accept any certificate that the device proves with the key.
     public var certificate: CertificateFingerprint?
 
     /// - Throws: `malformed` for a wrong length or character.
@@ -31,14 +31,14 @@ public struct DeviceKey: Sendable, Equatable {
     public var isOwners: Bool { name == .owner }
 }
 
-/// The content of a device's QR code: its ID, a key and the certificate. As secret as the key.
+/// The content of a device's QR code: its ID, a key and the certificate. Keep it as secret as the key.
 ///
 /// `altnet://pair?v=1&id=9f86d081884c7d65&key=0123456789abcdef0123456789abcdef&cert=...`, a URI (RFC 3986) that phones
 /// pass to the app with this scheme. ID and key are percent-encoded bytes; `cert` is a SHA-256 in hexadecimal digits.
 /// An app's key has a `name`; `claim=1` marks an invitation.
 public struct PairingCode: Sendable, Equatable {
     public let device: DeviceKey
-    /// Whether the key is valid for one use only: the app claims its own key with it (`key.claim`).
+    /// Whether the key is valid for one use only. The app uses it to claim its own key (`key.claim`).
     public let isInvitation: Bool
 
     /// Maximum length of a pairing code in bytes.
@@ -108,7 +108,7 @@ public struct PairingCode: Sendable, Equatable {
         }
     }
 
-    /// The code as text. It contains the key: show it to the key's owner only.
+    /// Returns the code as text. It contains the key: show it to the key's owner only.
     public func uri() -> String {
         let key = device.localKey.withBytes { Self.encode($0) }
         var uri = "\(Self.scheme)//pair?v=\(Self.version)&id=\(Self.encode(device.deviceId.utf8))&key=\(key)"
@@ -154,7 +154,7 @@ public struct PairingCode: Sendable, Equatable {
         }
     }
 
-    /// Compares without regard to case (RFC 3986, 3.1).
+    /// Compares a letter without regard to case (RFC 3986, 3.1).
     private static func isSameLetter(_ byte: UInt8, _ lowercase: UInt8) -> Bool {
         byte == lowercase || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) && byte | 0x20 == lowercase
     }
@@ -171,7 +171,7 @@ public enum PairingCodeError: Error, Sendable, Equatable {
     case notAPairingCode
     /// Unknown version of the code.
     case otherVersion
-    /// A parameter without value, or an invalid character.
+    /// A parameter has no value, or an invalid character.
     case malformed
     /// Name of the missing parameter.
     case missing(String)

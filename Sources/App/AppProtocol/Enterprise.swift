@@ -1,13 +1,13 @@
 import AgentModel
 
-/// The credential of an enterprise network, readable by the device only. Sealed as a whole: a relay that could change
-/// the authority would obtain the password.
+/// The credential of an enterprise network, readable by the device only. The whole credential is sealed: a relay that
+/// could change the certificate authority could obtain the password.
 public struct SealedEnterprise: Sendable, Equatable {
     public let sealed: SealedBox
 
-    /// Size in bytes to whose multiples the JSON is padded with zeros, to hide its length.
+    /// Padding step in bytes. Zeros fill the JSON to a multiple of this size, to hide its length.
     public static let paddingStep = 1024
-    /// Largest number of steps, enough for the longest credential.
+    /// Maximum number of padding steps, enough for the longest credential.
     public static let maximumSteps = 16
 
     /// - Returns: nil for a box of the wrong length.
@@ -44,7 +44,7 @@ extension SealingKey {
 }
 
 extension SealOpener {
-    /// Opens a sealed credential once, even if its request fails later.
+    /// Opens a sealed credential. Each one opens only once, even if its request fails later.
     /// - Throws: `keyRotated`, `sealInvalid`, `sealUsed`, `malformed`, or `invalidEnterprise`.
     public func open(
         _ sealed: SealedEnterprise, in context: SealContext
@@ -56,7 +56,7 @@ extension SealOpener {
                 try Line.decode(EnterpriseMessage.self, from: text)
             }
         } catch {
-            // The caller adds the field.
+            // Leave out the field, which the caller adds.
             throw ProtocolError(error.code, error.message)
         }
         guard case .plain(let credential) = message else {

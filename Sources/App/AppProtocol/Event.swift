@@ -1,4 +1,4 @@
-/// A change on the device: a line without a request.
+/// A change on the device, sent as a line without a request.
 public struct Event: Sendable, Equatable {
     /// Sequence number from 1 within one run of the agent.
     public let seq: Int
@@ -11,7 +11,7 @@ public struct Event: Sendable, Equatable {
         self.body = body
     }
 
-    /// Indirect, because the cases differ much in size and many events are kept.
+    /// The cases differ much in size, and many events are kept. So the bodies are stored indirectly.
     public indirect enum Body: Sendable, Equatable {
         case networkChanged(NetworkStatus)
         case signal(SignalReading)
@@ -22,7 +22,7 @@ public struct Event: Sendable, Equatable {
         case targetChanged(TargetStatus)
         case portalRequest(PortalRequest)
         case portalEnded(PortalEnded)
-        /// Events are missing. `seq` is that of the last missing one.
+        /// Some events are missing. `seq` is the number of the last missing one.
         case gap(Gap)
     }
 }
@@ -44,7 +44,7 @@ extension Event.Body {
     }
 }
 
-/// Missing events: the subscriber must read the state again.
+/// A report of missing events. The subscriber must read the state again.
 public struct Gap: Sendable, Equatable, Codable {
     public let reason: Reason
     /// Number of missing events in this run of the agent.
@@ -64,9 +64,9 @@ public struct Gap: Sendable, Equatable, Codable {
     }
 }
 
-/// The start of the events: body of `events.subscribe`.
+/// Position at which the events start: body of `events.subscribe`.
 public struct EventSubscription: Sendable, Equatable {
-    /// Number `seq` of the last known event, 0 or more; nil for new events only.
+    /// Number `seq` of the last event that the subscriber knows, 0 or more; nil for new events only.
     public let since: Int?
     /// Stream to which `since` belongs.
     public let stream: String?

@@ -1,4 +1,4 @@
-/// Exit status of a command; numbers from 64 on are those of sysexits(3).
+/// Exit status of a command. The numbers from 64 on are those of sysexits(3).
 package enum ExitStatus: Int32, CaseIterable, Sendable {
     case success = 0
     case failed = 1

@@ -1,13 +1,13 @@
 /// How the device moves from one network to another.
 public enum Handover: Sendable, Hashable {
-    /// The next network is joined and validated before the present one is left.
+    /// The device joins and validates the next network before it leaves the current one.
     case makeBeforeBreak
-    /// The present network is left first.
+    /// The device leaves the current network first.
     case breakBeforeMake(Obstacle)
 
     public var isMakeBeforeBreak: Bool { self == .makeBeforeBreak }
 
-    /// Reason for the missing second link.
+    /// Reason why the device cannot have a second link.
     public enum Obstacle: String, Sendable, CaseIterable, Codable {
         /// The hardware supports two links on two channels, but no spare interface is configured.
         case notSet

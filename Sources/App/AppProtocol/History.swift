@@ -2,7 +2,7 @@ import AgentModel
 
 /// Body of `history.get`.
 public struct HistoryQuery: Sendable, Equatable {
-    /// Maximum number of decisions, from the newest back, 1 to 200.
+    /// Maximum number of decisions, 1 to 200. The newest are returned.
     public let limit: Int
 
     public init(limit: Int = ProtocolLimits.defaultHistoryDecisions) {
@@ -14,7 +14,7 @@ public struct HistoryQuery: Sendable, Equatable {
 /// Decisions, oldest first: answer to `history.get`.
 public struct History: Sendable, Equatable, Codable {
     public let decisions: [Decision]
-    /// Whether older decisions are missing, to fit the line.
+    /// Whether older decisions were left out to fit the line.
     public let isTruncated: Bool
 
     public init(decisions: [Decision], isTruncated: Bool = false) {
@@ -30,7 +30,7 @@ public struct History: Sendable, Equatable, Codable {
 
 /// Entry of the history, body of `decision`.
 public struct Decision: Sendable, Equatable, Codable {
-    /// Number of the decision since the agent started.
+    /// Number of the decision, counted since the agent started.
     public let seq: Int
     public let time: Timestamp
     /// Time on the device's monotonic clock in ms.
@@ -39,7 +39,7 @@ public struct Decision: Sendable, Equatable, Codable {
     public let from: NetworkName?
     public let to: NetworkName?
     public let reason: ReasonCode
-    /// The reason as a sentence.
+    /// Reason of the decision as a sentence.
     public let text: String
     /// The considered networks, best first.
     public let candidates: [Candidate]

@@ -17,8 +17,8 @@ package enum Line {
     /// Members with secret text, here and in the provider protocol. They decode as `Secret`.
     package static let secretMembers: Set<String> = ["pairingCode", "password", "privateKey", "session", "values"]
 
-    /// - Throws: `malformed`, or the type's own error. Errors repeat field names only: a mangled line can hold a
-    ///   password.
+    /// - Throws: `malformed`, or the type's own error. Errors repeat only field names, because a malformed line can
+    ///   contain a password.
     package static func decode<Value: Decodable>(
         _ type: Value.Type, from line: some Collection<UInt8>, atMost length: Int = ProtocolLimits.lineLength
     ) throws(ProtocolError) -> Value {
@@ -63,19 +63,19 @@ extension ProtocolError {
 public struct LineSplitter: Sendable {
     private let maximumLength: Int
     private var buffer: [UInt8] = []
-    /// Start of the pending bytes.
+    /// Index of the first pending byte in `buffer`.
     private var start = 0
-    /// End of the bytes searched for a line feed.
+    /// Index in `buffer` up to which line feeds were searched for.
     private var scanned = 0
     private var isOverlong = false
 
     public init(maximumLength: Int = ProtocolLimits.lineLength) { self.maximumLength = maximumLength }
 
-    /// A line, or the end of the stream by a line that is too long.
+    /// A line, or the error that ends the stream.
     public enum Output: Sendable, Equatable {
         /// A line without its line feed, never empty.
         case line([UInt8])
-        /// A line is too long. Reported once; later bytes are dropped.
+        /// A line is too long. This is reported once, and later bytes are dropped.
         case lineTooLong
     }
 
@@ -111,7 +111,7 @@ public struct LineSplitter: Sendable {
         start = 0
     }
 
-    /// Returns the bytes after the last line feed when the stream has ended; nil if none. Call it once, after
+    /// Returns the bytes after the last line feed; nil if there are none. Call it once at the end of the stream, after
     /// ``next()`` has returned nil.
     public mutating func last() -> Output? {
         guard !isOverlong else { return nil }

@@ -19,7 +19,7 @@ public struct Metric: Sendable, Equatable {
     /// Name without the suffix of its kind: `altnet_outages`.
     public let name: String
     public let kind: Kind
-    /// Base unit, also the end of the name; nil for a count.
+    /// Base unit, which also ends the name; nil for a count.
     public let unit: String?
     /// Divisor, at least 1. Values and bounds are integers; divide them by it to get the unit.
     public let scale: Int
@@ -52,7 +52,7 @@ public struct Metric: Sendable, Equatable {
 
         /// Creates a histogram.
         /// - Parameters:
-        ///   - sum: sum of all observations, in units divided by `scale`.
+        ///   - sum: sum of all observations, in the unit divided by `scale`.
         ///   - buckets: lowest bound first.
         ///   - count: number of all observations.
         public init(_ labels: [String: String] = [:], sum: Int, buckets: [Bucket], count: Int) {

@@ -2,14 +2,14 @@
 public struct ModemStatus: Sendable, Equatable, Codable {
     public var interface: String
     public var state: State
-    /// ModemManager's quality, 0 to 100; nil without a network.
+    /// Signal quality from ModemManager, 0 to 100; nil without a network.
     public var quality: Int?
     /// Total received power (RSSI) in dBm; nil if unknown.
     public var rssi: Int?
     /// Power of the reference signals (RSRP) in dBm, for LTE and 5G; nil if unknown.
     public var rsrp: Int?
     public var technology: Technology?
-    /// The operator's name. Untrusted text from the network.
+    /// Name of the operator, which is untrusted text from the network.
     public var `operator`: String?
 
     public init(

@@ -44,7 +44,7 @@ extension StaticAddress: Codable {
 }
 
 extension IPAddress {
-    /// Refuses addresses with a zone.
+    /// Reads an address. Refuses addresses with a zone.
     fileprivate init(_ text: String, at path: [any CodingKey]) throws(ProtocolError) {
         guard !text.utf8.contains(UInt8(ascii: "%")), let address = IPAddress(text) else {
             throw .malformed(at: path, "is not an IP address such as 192.168.1.1")
@@ -59,7 +59,7 @@ extension ProtocolError {
     }
 }
 
-/// The members `address` and `dhcp` of a network's object.
+/// JSON of a network's address configuration: the members `address` and `dhcp` of its object.
 extension Addressing {
     private enum CodingKeys: String, CodingKey {
         case address, dhcp

@@ -2,8 +2,8 @@ import AgentModel
 
 /// The content of a network's QR code: `WIFI:T:WPA;S:HomeNet;P:correct horse;H:true;;`.
 ///
-/// The format is ZXing's, without a standard. A backslash escapes `\`, `;`, `,`, `:` and `"`. Double quotes around a
-/// value are dropped. Fields come in any order, and unknown ones are skipped.
+/// The format comes from ZXing and is not standardised. A backslash escapes `\`, `;`, `,`, `:` and `"`. Double quotes
+/// around a value are dropped. Fields come in any order, and unknown ones are skipped.
 public struct NetworkCode: Sendable, Equatable {
     public let network: NewNetwork
 
@@ -47,7 +47,7 @@ public struct NetworkCode: Sendable, Equatable {
         }
     }
 
-    /// Reads up to the empty field that ends the code, or up to its end.
+    /// Reads all fields, up to the empty field that ends the code or up to the end of the text.
     private static func fields(_ text: Slice<UnsafeRawBufferPointer>) throws(NetworkCodeError) -> [String: [UInt8]] {
         var fields: [String: [UInt8]] = [:]
         var rest = text
@@ -62,7 +62,7 @@ public struct NetworkCode: Sendable, Equatable {
         return fields
     }
 
-    /// Takes a value and its semicolon.
+    /// Removes a value and its semicolon from `rest`, and returns the value.
     private static func value(_ rest: inout Slice<UnsafeRawBufferPointer>) throws(NetworkCodeError) -> [UInt8] {
         var value: [UInt8] = []
         value.reserveCapacity(maximumLength)
@@ -81,7 +81,7 @@ public struct NetworkCode: Sendable, Equatable {
         throw .malformed
     }
 
-    /// - Parameter quotes: positions of unescaped double quotes.
+    /// - Parameter quotes: indexes of unescaped double quotes in `value`.
     private static func unquoted(_ value: [UInt8], _ quotes: [Int]) -> [UInt8] {
         quotes == [0, value.count - 1] && value.count > 1 ? Array(value.dropFirst().dropLast()) : value
     }
@@ -90,7 +90,7 @@ public struct NetworkCode: Sendable, Equatable {
 /// An error in a network's code. Errors never repeat passwords.
 public enum NetworkCodeError: Error, Sendable, Equatable {
     case notANetworkCode
-    /// A field without value or end.
+    /// A field has no value, or no end.
     case malformed
     case missing(String)
     case repeated(String)
@@ -111,9 +111,9 @@ extension NetworkCodeError: CustomStringConvertible {
         case .impossibleName(let error): "the network's code: \(error)"
         case .impossiblePassword(let error): "the network's code: \(error)"
         case .passwordOfOpenNetwork: "the network's code has a password for a network without one"
-        case .unsupported(.wep): "the network's code is of a WEP network, which altnet never joins"
+        case .unsupported(.wep): "the network's code is for a WEP network, which altnet never joins"
         case .unsupported(.enterprise):
-            "the network's code is of an enterprise network: 'altnet backups add --eap' stores it with its certificates"
+            "the network's code is for an enterprise network: 'altnet backups add --eap' stores it with certificates"
         case .unsupported: "the network's code has an unknown type: use WPA, SAE or nopass"
         }
     }

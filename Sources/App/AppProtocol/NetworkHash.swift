@@ -7,10 +7,10 @@ import Crypto
     import Foundation
 #endif
 
-/// Name of a network with its password: `Base64(SHA256(localKey + ssid + password))` over bytes. It identifies the
-/// password without sending it again. An open network has the empty password.
+/// Identifies a network with its password: `Base64(SHA256(localKey + ssid + password))` over bytes. Apps use it to
+/// refer to a password without sending it again. An open network has the empty password.
 public struct NetworkHash: Hashable, Sendable {
-    /// Hash of 32 bytes, stored in place because every kept event has one or two hashes.
+    /// The hash's 32 bytes, stored in place because every kept event has one or two hashes.
     private let (first, second, third, fourth): (UInt64, UInt64, UInt64, UInt64)
 
     /// Standard Base64 with padding (RFC 4648, clause 4): 44 characters.
@@ -34,7 +34,7 @@ public struct NetworkHash: Hashable, Sendable {
         self = hash.finalize().withUnsafeBytes { NetworkHash($0) }
     }
 
-    /// Hashes an enterprise network: the hexadecimal SHA-256 of its credential replaces the password.
+    /// Hashes an enterprise network. The SHA-256 of its credential, in hexadecimal digits, replaces the password.
     public init(localKey: Secret, ssid: SSID, enterprise: EnterpriseCredential) {
         let digest = enterprise.encoded.withBytes { bytes in
             var hash = SHA256()

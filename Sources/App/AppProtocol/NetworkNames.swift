@@ -9,12 +9,12 @@ import Crypto
 
 /// Replaces network hashes in messages over a relay.
 ///
-/// A reader of hashes who has the label's key can guess passwords at the speed of SHA-256. A name is an HMAC-SHA256 of
-/// the hash with a secret of the device: it reveals nothing about the password. It changes with the password.
+/// Anybody with the hashes and the key on the device's label can guess passwords at the speed of SHA-256. A name is an
+/// HMAC-SHA256 of the hash, with a secret of the device. It reveals nothing about the password, but changes with it.
 public struct NetworkNames: Sendable {
     private let secret: SymmetricKey
 
-    /// Uses a random secret: names change with every restart.
+    /// Creates a random secret, so names change with every restart.
     public init() { secret = SymmetricKey(size: .bits256) }
 
     /// - Parameter secret: known to the device only, with 256 bits of entropy.

@@ -3,15 +3,15 @@ import AgentModel
 /// The device's connection: answer to `network.get`, body of `network.changed`.
 public struct NetworkStatus: Sendable, Equatable {
     public var state: LinkState
-    /// Carrier of the default route; nil without one.
+    /// Uplink with the default route; nil without one.
     public var uplink: Uplink?
     /// The uplink below a tunnel (VPN), if known.
     public var carrier: Uplink?
     public var flags: NetworkFlags
-    /// The Wi-Fi network that the device is in or is joining.
+    /// Wi-Fi network that the device is in or joins.
     public var ssid: SSID?
     public var bssid: BSSID?
-    /// Wi-Fi signal in dBm, or the modem's if it carries the traffic.
+    /// Wi-Fi signal in dBm, or the modem's signal if the modem carries the traffic.
     public var signal: Int?
     public var frequency: Frequency?
     /// The hash of the Wi-Fi network; nil if it is not stored.
@@ -19,17 +19,17 @@ public struct NetworkStatus: Sendable, Equatable {
     /// The interface's addresses without prefix lengths.
     public var addresses: [String]
     public var since: Timestamp
-    /// Connectivity of the network; nil from devices without this check.
+    /// Connectivity of the network; nil from a device without this check.
     public var connectivity: Connectivity?
-    /// Way to move to another network; nil if unknown.
+    /// How the device moves to another network; nil if unknown.
     public var handover: Handover?
     /// A second joined network that takes over after a loss; nil if none.
     public var standby: NetworkName?
-    /// The modem that carries the traffic, otherwise any other modem; nil without ModemManager or modem.
+    /// The modem that carries the traffic, otherwise any other modem; nil without a modem or ModemManager.
     public var modem: ModemStatus?
-    /// The radio's fault; nil without one, and from older devices.
+    /// Fault of the radio; nil if there is none, or from an older device.
     public var radio: RadioStatus?
-    /// The setup access point; nil without one, and from older devices.
+    /// State of the setup access point; nil if there is none, or from an older device.
     public var rescue: SetupAccessPointStatus?
 
     public init(
@@ -58,7 +58,7 @@ public struct NetworkStatus: Sendable, Equatable {
         self.rescue = rescue
     }
 
-    /// Quality from 0 to 100, computed from the Wi-Fi signal, or ModemManager's value for a modem.
+    /// Quality from 0 to 100: computed from the Wi-Fi signal, or ModemManager's value for a modem.
     public var quality: Int? { carriedBy == .cellular ? modem?.quality : signal.map(SignalQuality.percent) }
 
     /// Wi-Fi signal in dBm; nil while a modem carries the traffic.
@@ -67,7 +67,8 @@ public struct NetworkStatus: Sendable, Equatable {
     /// The uplink below a tunnel if known, otherwise the uplink.
     public var carriedBy: Uplink? { carrier ?? uplink }
 
-    /// Whether the device is online over any uplink and reaches the required level, as far as it has checked.
+    /// Whether the device is online over any uplink, at the required level. Levels that were not checked count as
+    /// reached.
     package var isConnected: Bool {
         guard state == .online || (carriedBy.map { $0 != .wifi } ?? false) else { return false }
         guard let connectivity, connectivity.checked != nil, let level = connectivity.level else { return true }
@@ -83,7 +84,7 @@ public enum LinkState: String, Sendable, CaseIterable, Codable {
     case online
 }
 
-/// The app's permissions: the `flags` of `network.get`.
+/// Requests that the device accepts in its current state: the `flags` of `network.get`.
 public struct NetworkFlags: OptionSet, Sendable, Hashable, Codable {
     public let rawValue: UInt32
 
@@ -93,11 +94,11 @@ public struct NetworkFlags: OptionSet, Sendable, Hashable, Codable {
     public static let canUpdateBackups = NetworkFlags(rawValue: 1 << 0)
     /// Bit 1: `network.switch` is accepted.
     public static let canSwitch = NetworkFlags(rawValue: 1 << 1)
-    /// Bit 2: a switch is running; another one is refused.
+    /// Bit 2: a switch is running, so another one is refused.
     public static let switchInProgress = NetworkFlags(rawValue: 1 << 2)
 
-    /// Returns the flags for a state. Updates are always allowed. A switch needs the radio, and Wi-Fi or no uplink at
-    /// all.
+    /// Returns the flags for a state. Updates are always accepted. A switch needs a radio, and the uplink must be Wi-Fi
+    /// or missing.
     /// - Parameter uplink: the uplink below all tunnels.
     public static func allowed(uplink: Uplink?, radioPresent: Bool, switchInProgress: Bool) -> NetworkFlags {
         var flags: NetworkFlags = .canUpdateBackups
@@ -116,7 +117,7 @@ public enum SignalQuality {
     public static func percent(signal: Int) -> Int { 2 * (min(max(signal, -100), -50) + 100) }
 }
 
-/// Body of `signal`.
+/// Body of the event `signal`.
 public struct SignalReading: Sendable, Equatable {
     /// Signal in dBm.
     public let signal: Int
@@ -195,7 +196,7 @@ extension Uplink {
         }
     }
 
-    /// Value of the member `network`, as numbered in app SDKs; nil if they have no number.
+    /// Value of the member `network`, as numbered in app SDKs; nil for an uplink without a number.
     package var networkType: Int? {
         switch self {
         case .wifi: 0

@@ -6,13 +6,14 @@ public struct Portal: Sendable, Equatable, Codable {
         case inactive, evaluating, authenticating, presentingUI, authenticated, maintaining
     }
 
-    /// The page for the user; nil if the network names none.
+    /// URL of the page for the user; nil if the network does not name one.
     public var url: String?
     public var state: State
     /// The provider that claimed the network; nil without one.
     public var provider: String?
-    /// Remaining seconds and bytes of the sign-in; nil if the network does not announce them.
+    /// Remaining seconds of the sign-in; nil if the network does not announce them.
     public var secondsRemaining: Int?
+    /// Remaining bytes of the sign-in; nil if the network does not announce them.
     public var bytesRemaining: Int?
 
     public init(
@@ -32,7 +33,7 @@ public struct PortalStatus: Sendable, Equatable, Codable {
     /// Hotspot sign-in; nil if the network needs none.
     public var portal: Portal?
     public var request: PortalRequest?
-    /// The last failure to sign in, in words, without secrets.
+    /// Last failure to sign in, as text without secrets.
     public var problem: String?
 
     public init(portal: Portal? = nil, request: PortalRequest? = nil, problem: String? = nil) {
@@ -42,14 +43,14 @@ public struct PortalStatus: Sendable, Equatable, Codable {
     }
 }
 
-/// Body of `portal.ended`. The request needs no answer any more.
+/// Body of `portal.ended`: the user need not answer the request any more.
 public struct PortalEnded: Sendable, Equatable, Codable {
     public let id: Int
 
     public init(id: Int) { self.id = id }
 }
 
-/// A request to a user for the data to sign in with: body of `portal.request`.
+/// A request for the user's sign-in data: body of `portal.request`.
 public struct PortalRequest: Sendable, Equatable {
     /// An input field for the user.
     public struct Field: Sendable, Equatable, Codable {
@@ -81,7 +82,7 @@ public struct PortalRequest: Sendable, Equatable {
     public var network: NetworkName
     public var title: String
     public var message: String
-    /// A page that the user may open instead.
+    /// URL of a page that the user may open instead.
     public var url: String?
     public var fields: [Field]
 
@@ -149,7 +150,7 @@ extension PortalAnswer: Codable {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         let values: [String: Secret]?
         do { values = try container.decodeIfPresent([String: Secret].self, forKey: .values) } catch is DecodingError {
-            // A decoding error would name the field.
+            // Hide the decoding error, which would repeat the field's name.
             throw ProtocolError.malformed(at: decoder.codingPath + [CodingKeys.values], "is not an object of texts")
         }
         let cancels = try container.decodeIfPresent(Bool.self, forKey: .cancel) ?? false
@@ -162,7 +163,7 @@ extension PortalAnswer: Codable {
             values: try values.map { try Self.checked($0, at: decoder.codingPath + [CodingKeys.values]) })
     }
 
-    /// Checks sizes. Errors repeat no names, which come from the sender.
+    /// Checks the sizes. Errors do not repeat names, because these come from the sender.
     private static func checked(
         _ values: [String: Secret], at path: [any CodingKey]
     ) throws(ProtocolError) -> [String: Secret] {

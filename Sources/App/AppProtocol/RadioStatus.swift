@@ -9,7 +9,7 @@ public struct RadioStatus: Sendable, Equatable {
     /// Last recovery step: `abort`, `disconnect`, `cycleInterface`, `restartSupplicant`, `rebindDriver`, `tellOwner` or
     /// `reboot`; nil before the first.
     public let step: String?
-    /// Rebinding the driver did not help: power the device off and on.
+    /// Whether rebinding the driver did not help, so that the device must be powered off and on.
     public let needsPowerCycle: Bool
 
     public init(fault: String, since: Timestamp, step: String? = nil, needsPowerCycle: Bool = false) {

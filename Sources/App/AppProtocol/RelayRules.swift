@@ -3,10 +3,10 @@ import AgentModel
 extension Request.Body {
     /// Returns the reason to refuse this request from a relay, such as a broker; nil to allow it.
     ///
-    /// A publisher at a broker is not the owner: it has the role of the device's settings, and may switch to stored
-    /// networks only. New networks, passwords and addresses need the proof of an app's key.
+    /// A sender at a broker may not be the owner. It has the role that the device's settings grant, and may switch to
+    /// stored networks only. New networks, passwords and addresses need the proof of an app's key.
     /// - Parameters:
-    ///   - role: role granted to senders over the relay; nil for none.
+    ///   - role: role that the settings grant to senders over the relay; nil for none.
     ///   - isProved: whether an app has proved this request with its key. The key's role is checked elsewhere.
     package func refusal(toRelayOf role: Role?, isProved: Bool) -> ProtocolError? {
         switch type {
@@ -53,12 +53,12 @@ extension Request.Body {
             .addKey, .revokeKey, .claimKey, .openRescue, .closeRescue, .dropPassword,
             .getMetrics:
             nil
-        // The answer to a portal is for the network's operator, whose page may send it unencrypted.
+        // The answer to a portal goes to the network's operator, whose page may send it unencrypted.
         case .answerPortal: nil
         }
     }
 
-    /// Replaces the names of stored networks.
+    /// Returns the request with the hash of each stored network replaced by `name`.
     package func naming(
         _ name: (NetworkHash) throws(ProtocolError) -> NetworkHash
     ) throws(ProtocolError) -> Request.Body {

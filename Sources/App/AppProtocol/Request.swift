@@ -5,8 +5,8 @@ public struct Request: Sendable, Equatable {
     public let content: Content
     /// Expiry of the command; nil for none. Only relays require it.
     public let expires: Timestamp?
-    /// Role that a relay grants the original sender; nil for the client's own request. Programs on the device set it
-    /// when they carry requests of others.
+    /// Role that a relay grants to the original sender; nil for the client's own request. Programs on the device set
+    /// the role when they pass on requests of others.
     public let relay: Role?
 
     public init(id: String, content: Content, expires: Timestamp? = nil, relay: Role? = nil) {
@@ -16,11 +16,11 @@ public struct Request: Sendable, Equatable {
         self.relay = relay
     }
 
-    /// Content of a request, by the part that answers it.
+    /// Content of a request. The cases differ in the part of the program that answers.
     public enum Content: Sendable, Equatable {
         /// Request that the device answers.
         case device(Body)
-        /// Request that the connection answers, which then carries events.
+        /// Request that the connection answers. The connection then carries events.
         case subscribe(EventSubscription)
         /// Request that the server answers: the first one of a network connection.
         case open(SessionRequest)
@@ -142,7 +142,7 @@ public enum MessageType: String, Sendable, CaseIterable {
 }
 
 extension MessageType {
-    /// Whether the request changes something, instead of a query or subscription.
+    /// Whether the request changes something. False for queries and subscriptions.
     public var isCommand: Bool {
         switch self {
         case .updateBackups, .switchNetwork, .confirmSwitch, .startScan, .answerPortal, .updateTargets, .setProvider,
@@ -154,7 +154,7 @@ extension MessageType {
         }
     }
 
-    /// Least role for this request; `key.claim` is only for invitations.
+    /// Lowest role that may send this request. `key.claim` is only for invitations.
     public var role: Role {
         switch self {
         case .switchNetwork, .confirmSwitch, .startScan, .answerPortal, .openRescue, .closeRescue: .switch
@@ -168,7 +168,7 @@ extension MessageType {
     }
 }
 
-/// A line that is not a valid request, with the error of its answer.
+/// A line that is not a valid request, with the error to answer.
 public struct RejectedRequest: Error, Sendable, Equatable {
     /// Request ID; nil if the line has no readable one.
     public let id: String?
@@ -281,7 +281,7 @@ package struct RequestLine<Content: RequestContent>: Sendable {
         self.relay = relay
     }
 
-    /// Reads a line without its line feed. The error has the ID if only the content is wrong.
+    /// Reads a line without its line feed. The error has the request's ID if only the content is wrong.
     package init(_ line: some Collection<UInt8>) throws(RejectedRequest) {
         let envelope: Envelope
         do {
@@ -345,7 +345,7 @@ package struct RequestLine<Content: RequestContent>: Sendable {
 
 package protocol RequestContent: Sendable {
     static var version: Int { get }
-    /// Name of the reader in errors: "device".
+    /// Name of the reading program in errors, such as "device".
     static var reader: String { get }
     var typeName: String { get }
 

@@ -42,7 +42,8 @@ public struct Response: Sendable, Equatable {
 }
 
 extension Response {
-    /// Returns the answer as a line without line feed. Long lists lose their weakest or oldest entries to fit.
+    /// Returns the answer as a line without line feed. Removes the weakest or oldest entries of a long list, so that it
+    /// fits.
     /// - Parameter names: replaces network hashes towards a relay.
     public func line(naming names: NetworkNames? = nil) -> [UInt8] {
         var result = result

@@ -2,9 +2,9 @@ import AgentModel
 
 /// Body of `scan.start`.
 public struct ScanRequest: Sendable, Equatable {
-    /// SSIDs to probe for, which finds hidden networks. May be empty.
+    /// SSIDs to probe for, which finds hidden networks. The list may be empty.
     public let ssids: [SSID]
-    /// Frequencies to scan. Empty for all channels, which takes seconds.
+    /// Frequencies to scan. An empty list means all channels, which takes seconds.
     public let frequencies: [Frequency]
 
     public init(ssids: [SSID] = [], frequencies: [Frequency] = []) {
@@ -50,7 +50,7 @@ public struct ScanResults: Sendable, Equatable, Codable {
     public let lastScanId: Int?
     /// Networks in range, strongest first.
     public let networks: [ScannedNetwork]
-    /// Whether weaker networks are missing, to fit the line.
+    /// Whether weaker networks were left out to fit the line.
     public let isTruncated: Bool
 
     public init(isScanning: Bool, lastScanId: Int?, networks: [ScannedNetwork], isTruncated: Bool = false) {
@@ -80,7 +80,7 @@ public struct ScannedNetwork: Sendable, Equatable {
     public let ageMs: Int
     /// Names of the hotspot providers that claimed the network after a scan.
     public let providers: [String]
-    /// Reason why the device does not join it despite the SSID of a stored network; nil otherwise.
+    /// Reason why the device does not join this access point of a stored network; nil otherwise.
     public let refusal: JoinFailure?
 
     public init(

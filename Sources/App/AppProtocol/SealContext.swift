@@ -1,8 +1,8 @@
 import AgentModel
 
-/// The request that a box is sealed for. The box opens in no other request.
+/// The request that a box is sealed for. The box opens only in this request.
 public struct SealContext: Sendable, Equatable {
-    /// Request, and part of it, that has the box.
+    /// Type of the request, and the part of it that has the box.
     public enum Place: String, Sendable, CaseIterable {
         case list = "backups.update"
         case home = "backups.update home"
@@ -52,7 +52,8 @@ public struct SealContext: Sendable, Equatable {
         (changeId, keepFor) = (staging.changeId, staging.keepFor)
     }
 
-    /// The text that HPKE authenticates: eleven lines, or thirteen for a staged password, without a final line feed.
+    /// Returns the text that HPKE authenticates: eleven lines, or thirteen for a staged password, without a final line
+    /// feed.
     public func text(deviceId: String) -> String {
         func flag(_ isSet: Bool) -> String { isSet ? "1" : "0" }
         func number(_ value: Int?) -> String { value.map(String.init) ?? "" }

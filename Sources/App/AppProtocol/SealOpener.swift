@@ -28,7 +28,7 @@ public final class SealOpener: Sendable {
         keys = Mutex(SealingKeyRing(rotation: rotation, now: now()))
     }
 
-    /// Accepts the owner's key only.
+    /// Creates an opener that accepts the owner's key only.
     public convenience init(
         _ device: DeviceKey, rotation: SealRotation = SealRotation(),
         now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
@@ -57,7 +57,7 @@ public final class SealOpener: Sendable {
         return try key.proved(by: appKey, over: nonce, deviceId: deviceId)
     }
 
-    /// Opens a sealed password once, even if its request fails later.
+    /// Opens a sealed password. Each one opens only once, even if its request fails later.
     /// - Throws: `keyRotated`, `sealInvalid`, `sealUsed`, or `invalidPassword`.
     public func open(_ sealed: SealedPassword, in context: SealContext) throws(ProtocolError) -> Secret {
         let password = try open(sealed.sealed, in: context)
@@ -78,7 +78,7 @@ public final class SealOpener: Sendable {
             guard let key = keys.key(named: box.keyId, at: now()) else {
                 throw ProtocolError(.keyRotated, "the device's key has changed since the password was sealed")
             }
-            // Checked first, so that only a client that can seal learns which boxes were used.
+            // Verify the box first, so that only a client that can seal learns which boxes were used.
             guard let appKey, box.proof.isValid(of: SealedBox.message(box.bytes, text), with: appKey),
                 let content = try? open(box.bytes, with: key, text)
             else {
@@ -109,8 +109,8 @@ public final class SealOpener: Sendable {
 
 /// Rules for the change of the sealing key.
 public struct SealRotation: Sendable, Equatable {
-    /// Boxes until the key changes. During its grace the old key opens as many again, which bounds the remembered
-    /// boxes.
+    /// Number of opened boxes after which the key changes. During its grace, the old key opens as many again. This
+    /// limits the number of remembered boxes.
     public let boxes: Int
     /// Time until the key changes.
     public let age: Duration
@@ -176,6 +176,6 @@ struct SealingKeyRing {
 }
 
 extension Curve25519.KeyAgreement.PublicKey {
-    /// The first half of the key, in hexadecimal digits.
+    /// Name of the key: its first half, in hexadecimal digits.
     var keyId: String { Hex.string(rawRepresentation.prefix(16)) }
 }

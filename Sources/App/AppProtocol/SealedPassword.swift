@@ -22,7 +22,7 @@ public struct SealingKeyQuery: Sendable, Equatable, Codable {
 /// The suite is DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, AES-128-GCM (RFC 9180, clause 7) in base mode. Its info is
 /// `altnet/1 seal`, its additional data the text of the ``SealContext``.
 public struct SealingKey: Sendable, Equatable {
-    /// Name of the key, which changes with restarts and from time to time.
+    /// Name of the key. It changes with restarts and from time to time.
     public let keyId: String
     /// X25519 public key of 32 bytes.
     public let publicKey: [UInt8]
@@ -79,12 +79,12 @@ extension SealingKey: Codable {
 
 /// Data that only the device can read and only an app with a key can create.
 ///
-/// Sealed with HPKE (RFC 9180) in base mode, one message for each key exchange: see ``SealingKey``.
+/// HPKE (RFC 9180) seals the data in base mode, with one message for each key exchange: see ``SealingKey``.
 public struct SealedBox: Sendable, Equatable {
     public let keyId: String
     /// The encapsulated key, then the ciphertext.
     public let bytes: [UInt8]
-    /// Key name of the app that sealed it.
+    /// Name of the app's key that proves the box.
     public let key: KeyName
     /// HMAC-SHA256 with the app key's bytes over `altnet/1 box`, the SHA-256 of the ``SealContext``'s text and the box.
     public let proof: Proof
@@ -158,8 +158,10 @@ extension SealedPassword: Codable {
 }
 
 extension SealingKey {
-    /// Seals a password for one request to one device. Every call creates another box: the device accepts each once.
-    /// - Throws: `invalidPassword` for an invalid password or one over 64 bytes, `sealInvalid` for an invalid key.
+    /// Seals a password for one request to one device. Every call creates another box, because the device accepts each
+    /// box once.
+    /// - Throws: `invalidPassword` for a password that is invalid or longer than 64 bytes, `sealInvalid` for an invalid
+    ///   key.
     public func seal(
         _ password: Secret, in context: SealContext, for device: DeviceKey
     ) throws(ProtocolError) -> SealedPassword {
@@ -181,7 +183,8 @@ extension SealingKey {
         return sealed
     }
 
-    /// - Parameter length: at least that of the content, which must not end in a zero byte.
+    /// - Parameter length: padded length in bytes, at least that of the content. The content must not end in a zero
+    ///   byte.
     func box(
         _ content: Secret, paddedTo length: Int, in context: SealContext, for device: DeviceKey
     ) throws(ProtocolError) -> SealedBox {

@@ -1,5 +1,5 @@
 extension Request.Body {
-    /// Whether a relay could read a password or a user's credential in it.
+    /// Whether the request has a password or a user's credential that a relay could read.
     public var hasPlainPassword: Bool {
         switch self {
         case .updateBackups(let update):

@@ -1,7 +1,7 @@
 import AgentModel
 import Crypto
 
-/// Name and password of the setup access point, both derived from the device's label.
+/// Name and password of the setup access point. Both derive from the device's label.
 public struct SetupAccessPointCredentials: Sendable, Equatable {
     public let ssid: SSID
     /// Password of 14 characters with 60 bits of entropy: three groups of unambiguous letters and digits, separated by
@@ -9,7 +9,7 @@ public struct SetupAccessPointCredentials: Sendable, Equatable {
     public let password: Secret
 
     /// - Parameter ssid: the name set on the device; nil for the default.
-    /// - Returns: nil for an app's key: the password derives from the owner's key only.
+    /// - Returns: nil for an app's key, because the password derives from the owner's key only.
     public init?(of device: DeviceKey, named ssid: SSID? = nil) {
         guard device.isOwners, let own = ssid ?? Self.name(of: device.deviceId) else { return nil }
         self.ssid = own
@@ -34,7 +34,7 @@ public struct SetupAccessPointCredentials: Sendable, Equatable {
         return Secret(text)
     }
 
-    /// The QR code of the access point, as secret as the password: `WIFI:T:WPA;S:altnet-1234;P:...;;`.
+    /// Returns the QR code of the access point, `WIFI:T:WPA;S:altnet-1234;P:...;;`. Keep it as secret as the password.
     public func code() -> String {
         let name = ssid.bytes.flatMap { byte in
             Self.special.contains(byte) ? [UInt8(ascii: "\\"), byte] : [byte]

@@ -4,15 +4,16 @@ import AgentModel
 public struct SetupAccessPointStatus: Sendable, Equatable {
     public var isOpen: Bool
     public var ssid: SSID
-    /// Start of the device's need for the access point; nil without one. The reason is `neverProvisioned`,
-    /// `nothingSeen`, `nothingWorks`, `button` or `command`; new ones may be added. The access point stays closed while
-    /// the radio joins a network, and after a `problem`.
+    /// Time since which the device needs the access point; nil if it does not. The access point stays closed while the
+    /// radio joins a network, and after a `problem`.
     public var since: Timestamp?
+    /// Reason of the need: `neverProvisioned`, `nothingSeen`, `nothingWorks`, `button` or `command`. New ones may be
+    /// added.
     public var why: String?
-    /// Radio in use: `beside` the station on its radio, `instead` of the station, or on a `second` radio. New values
-    /// may be added. Nil while closed.
+    /// Radio that the access point uses: `beside` the station on its radio, `instead` of the station, or on a `second`
+    /// radio. New values may be added. Nil while closed.
     public var radio: String?
-    /// Associated stations; nil while closed.
+    /// Number of associated stations; nil while closed.
     public var stations: Int?
     /// Seconds until the access point closes automatically; nil if unknown.
     public var closesIn: Int?

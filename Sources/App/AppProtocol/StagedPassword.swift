@@ -2,11 +2,12 @@ import AgentModel
 
 /// A newer password, stored beside a network's current one: body of `password.stage`.
 public struct PasswordStaging: Sendable, Equatable {
-    /// ID chosen by the app, ``ProtocolLimits/changeIdLength`` bytes. A repeated request changes nothing more.
+    /// ID chosen by the app, ``ProtocolLimits/changeIdLength`` bytes. A repeated request with this ID has no further
+    /// effect.
     public let changeId: String
     /// The network's name and newer password. Its other stored properties stay unchanged.
     public let network: NewNetwork
-    /// Seconds of running time until the device deletes the password (``ProtocolLimits/keepFor``); nil for never.
+    /// Seconds of running time until the device deletes the password, in ``ProtocolLimits/keepFor``; nil for never.
     public let keepFor: Int?
 
     public init(changeId: String, network: NewNetwork, keepFor: Int? = nil) {
@@ -23,7 +24,7 @@ public struct StagedPasswordQuery: Sendable, Equatable, Codable {
 
 /// State of a staged password: entry of `staged` in a ``BackupList``.
 public struct StagedPasswordStatus: Sendable, Equatable {
-    /// Phase of a staged password. All but `staged` are outcomes.
+    /// Phase of a staged password. Every phase except `staged` is an outcome.
     public enum Phase: String, Sendable, Codable, CaseIterable {
         case staged
         /// The network accepted the newer password, and the old one is deleted.
@@ -39,7 +40,7 @@ public struct StagedPasswordStatus: Sendable, Equatable {
     /// Hash of the network with the newer password, while staged.
     public let hash: NetworkHash?
     public let since: Timestamp
-    /// Expiry if the device stays on; nil for never, and after the end.
+    /// Time of expiry if the device stays on; nil if the password never expires, and after the end.
     public let until: Timestamp?
 
     public init(

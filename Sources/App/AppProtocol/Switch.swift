@@ -3,11 +3,11 @@ import AgentModel
 /// A switch to another network: body of `network.switch`.
 public struct SwitchRequest: Sendable, Equatable {
     public let target: NetworkReference
-    /// Seconds from the join until the device rolls back without `switch.confirm`, 5 to 600; nil for never.
+    /// Seconds from the join until the device rolls back, unless `switch.confirm` arrives: 5 to 600; nil for never.
     public let confirmWithin: Int?
-    /// The device forgets the network when it leaves it or restarts.
+    /// Whether the device forgets the network when it leaves it or restarts.
     public let joinOnce: Bool
-    /// Switch Wi-Fi even if another uplink, such as a cable, carries the traffic.
+    /// Whether to switch Wi-Fi even if another uplink, such as a cable, carries the traffic.
     public let besideUplink: Bool
 
     public init(
@@ -33,7 +33,7 @@ public struct SwitchStatus: Sendable, Equatable, Codable {
     public let phase: SwitchPhase
     /// Reason of a rollback or failure.
     public let reason: ReasonCode?
-    /// The reason as a sentence.
+    /// Reason of a rollback or failure, as a sentence.
     public let text: String?
     /// The uplink that keeps the traffic during the switch; nil if the traffic moves with Wi-Fi.
     public let trafficOver: Uplink?
@@ -67,14 +67,14 @@ public enum SwitchPhase: String, Sendable, CaseIterable, Codable {
 
     public var isOutcome: Bool { self == .committed || self == .rolledBack || self == .failed }
 
-    /// Whether a switch can move from `other` to this phase. It never goes back, nor between outcomes.
+    /// Whether a switch can move from `other` to this phase. Phases never go back, and outcomes are final.
     public func comes(after other: SwitchPhase) -> Bool {
         let order = Self.allCases
         return !other.isOutcome && order.firstIndex(of: self) ?? 0 > order.firstIndex(of: other) ?? 0
     }
 }
 
-/// A reason as a code for programs. May grow: show unknown codes as they are.
+/// A reason as a code for programs. Show unknown codes as they are, since new ones may be added.
 public struct ReasonCode: RawRepresentable, Sendable, Hashable, Codable {
     public let rawValue: String
 

@@ -6,13 +6,13 @@
 
 /// A moment on the device's wall clock in UTC, sent as RFC 3339 with milliseconds: `2026-02-03T04:05:06.789Z`.
 ///
-/// A board without a battery-backed clock is wrong until it is online. Order by sequence numbers or monotonic times
-/// instead.
+/// The clock of a board without a battery is wrong until the board is online. Order events by sequence numbers or
+/// monotonic times instead.
 public struct Timestamp: Hashable, Sendable, Comparable {
     /// Milliseconds since 1970, within the years 1970 to 9999.
     public let millisecondsSince1970: Int64
 
-    /// Clamps to the years 1970 to 9999.
+    /// Creates a timestamp. Clamps the time to the years 1970 to 9999.
     public init(millisecondsSince1970 milliseconds: Int64) {
         millisecondsSince1970 = min(max(milliseconds, 0), 253_402_300_799_999)
     }

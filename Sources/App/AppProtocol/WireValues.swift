@@ -8,7 +8,7 @@ package protocol WireScalar: Codable {
     init?(wire: Wire)
     var wire: Wire { get }
 
-    /// Completes the sentence "FIELD ..." for a refused value.
+    /// Text that completes the sentence "FIELD ..." about a refused value.
     static var complaint: String { get }
 }
 
@@ -63,7 +63,7 @@ extension ProtocolError {
         return ProtocolError(.malformed, "\(field) \(complaint)", details: ["field": .text(field)])
     }
 
-    /// Adds the wrong member, unless the error already names one.
+    /// Adds the path of the wrong member, unless the error already has one.
     /// - Parameter field: a path such as `body.networks[1].sealed`.
     package func about(_ field: String) -> ProtocolError {
         ProtocolError(code, message, details: details.merging(["field": .text(field)]) { known, _ in known })
@@ -118,7 +118,7 @@ extension Decoder {
         } catch {
             switch error {
             case .notHex:
-                throw ProtocolError.malformed(at: codingPath + [SSIDKeys.ssidHex], "is not pairs of hexadecimal digits")
+                throw ProtocolError.malformed(at: codingPath + [SSIDKeys.ssidHex], "needs pairs of hexadecimal digits")
             case .both:
                 throw ProtocolError.malformed(at: codingPath + [SSIDKeys.ssid], "and ssidHex exclude each other")
             case .invalid(let reason):

@@ -2,7 +2,7 @@
 public struct DNSMessage: Equatable, Sendable {
     public let id: UInt16
     public let isResponse: Bool
-    /// The answer did not fit the datagram.
+    /// True if the answer did not fit the datagram.
     public let isTruncated: Bool
     public let wantsRecursion: Bool
     public let responseCode: DNSResponseCode
@@ -14,7 +14,7 @@ public struct DNSMessage: Equatable, Sendable {
 
     /// Maximum length in bytes, the limit of multicast DNS (RFC 6762, 17).
     public static let maximumLength = 9000
-    /// Largest number of questions, and of records, in a message.
+    /// Maximum number of questions, and of records, in a message.
     static let maximumEntries = 512
 
     public init(asking questions: [DNSQuestion], id: UInt16, recursively: Bool = false) {
@@ -43,7 +43,7 @@ public struct DNSMessage: Equatable, Sendable {
 /// Reason why bytes are not a DNS message.
 public enum DNSMessageError: Error, Equatable, Sendable {
     case truncated
-    /// Too many bytes or entries.
+    /// The message has too many bytes or entries.
     case tooLarge
     /// A name is too long, has a pointer loop or an unknown kind of label.
     case badName
@@ -78,11 +78,11 @@ extension DNSMessage {
 
     /// Returns the answer to a query with one question.
     /// - Parameter address: four bytes, sent with a TTL of 0; nil for an answer without a record.
-    /// - Returns: nil unless there is exactly one question.
+    /// - Returns: nil unless the message has exactly one question.
     package func reply(_ code: DNSResponseCode = .success, address: [UInt8]? = nil) -> [UInt8]? {
         guard questions.count == 1 else { return nil }
         var bytes = query
-        // Response, authoritative, recursion available; recursion desired is copied.
+        // Flags: response, authoritative and recursion available. Recursion desired is copied from the query.
         bytes[2] = 0x84 | (bytes[2] & 0x01)
         bytes[3] = 0x80 | code.rawValue & 0xf
         guard let address, address.count == 4 else { return bytes }
@@ -91,7 +91,7 @@ extension DNSMessage {
         return bytes + [0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4] + address
     }
 
-    /// The questions as a message without name compression.
+    /// Bytes of a query with these questions, without name compression.
     public var query: [UInt8] {
         var bytes: [UInt8] = []
         func append(_ number: UInt16) { bytes += [UInt8(number >> 8), UInt8(truncatingIfNeeded: number)] }
@@ -136,13 +136,13 @@ public struct DNSName: Sendable {
         self.labels = labels
     }
 
-    /// - Parameter text: labels separated by dots. Labels that contain a dot cannot be written.
+    /// - Parameter text: labels separated by dots, so a label cannot contain a dot.
     public init?(_ text: String) {
         self.init(
             labels: text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).map(Array.init))
     }
 
-    /// Creates a name from source code, without validation.
+    /// Creates a name from constant labels, without validation.
     package init(known labels: String...) { self.labels = labels.map { Array($0.utf8) } }
 
     package var parent: DNSName? { labels.isEmpty ? nil : DNSName(labels: labels.dropFirst()) }
@@ -159,7 +159,8 @@ extension DNSName: Hashable {
 }
 
 extension DNSName: CustomStringConvertible {
-    /// Master file format: escapes dots, backslashes and bytes outside printable ASCII (RFC 1035, 5.1). Safe to show.
+    /// Text in the master file format (RFC 1035, 5.1). Dots, backslashes and bytes outside printable ASCII are escaped,
+    /// so the text is safe to show.
     public var description: String {
         labels.map { label in
             label.map { byte in
@@ -211,7 +212,7 @@ public struct DNSRecord: Equatable, Sendable {
         case alias(DNSName)
         case pointer(DNSName)
         case service(host: DNSName, port: UInt16)
-        /// Strings of up to 255 bytes.
+        /// Strings of up to 255 bytes each (TXT record).
         case text([[UInt8]])
         /// IPv4 address of 4 bytes in network order.
         case ipv4([UInt8])

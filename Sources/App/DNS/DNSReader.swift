@@ -5,7 +5,7 @@ struct DNSReader {
 
     /// Class IN (RFC 1035, 3.2.4).
     static let internet: UInt16 = 1
-    /// Cache flush in a record, unicast response in a question (RFC 6762, 18.12 and 18.13).
+    /// Top bit of a class: cache flush in a record, unicast response in a question (RFC 6762, 18.12 and 18.13).
     private static let flagOfClass: UInt16 = 0x8000
 
     init(_ bytes: some Collection<UInt8>) { self.bytes = Array(bytes) }
@@ -36,7 +36,7 @@ struct DNSReader {
         return DNSRecord(name: name, timeToLive: timeToLive, data: data ?? .other)
     }
 
-    /// - Returns: nil for other types.
+    /// - Returns: nil for a type that `DNSRecord.Data` does not have.
     private mutating func data(of type: DNSRecordType, length: Int) throws(DNSMessageError) -> DNSRecord.Data? {
         switch type {
         case .ipv4: .ipv4(Array(try read(4, of: length)))
@@ -49,7 +49,7 @@ struct DNSReader {
         }
     }
 
-    /// Reads an SRV record (RFC 2782). Skips priority and weight, because a device has one server.
+    /// Reads an SRV record (RFC 2782). Skips priority and weight, because a device announces one server.
     private mutating func service() throws(DNSMessageError) -> DNSRecord.Data {
         _ = try read(4)
         let port = try number()
@@ -67,7 +67,8 @@ struct DNSReader {
         return strings
     }
 
-    /// Reads a name that may end in a pointer (RFC 1035, 4.1.4). Pointers must lead back, but not into the header.
+    /// Reads a name that may end in a pointer (RFC 1035, 4.1.4). A pointer must refer to earlier bytes, but
+    /// not to the header.
     private mutating func name() throws(DNSMessageError) -> DNSName {
         var labels: [[UInt8]] = []
         var length = 1

@@ -17,7 +17,7 @@ struct ServiceAssembly {
         var attributes: [String: [UInt8]]?
     }
 
-    /// Address of a service. The order is that of the display.
+    /// Address of a service. Sorts in display order: IPv4, IPv6, link-local.
     private struct Address: Hashable, Comparable {
         let kind: Kind
         let text: String
@@ -39,7 +39,7 @@ struct ServiceAssembly {
     /// - Parameter interface: the receiving interface, used as zone of link-local addresses.
     mutating func add(_ message: DNSMessage, from interface: String) {
         let records = message.records.filter { $0.timeToLive > 0 }
-        // In this order: records of each kind are kept only if earlier kinds refer to them.
+        // The order matters: a record is kept only if a record of an earlier kind refers to it.
         for record in records {
             if case .pointer(let name) = record.data, record.name == type { addService(name) }
         }
@@ -112,7 +112,7 @@ struct ServiceAssembly {
         guard services[name] != nil else { return }
         var attributes: [String: [UInt8]] = [:]
         for string in strings {
-            // RFC 6763, 6.4: the first of repeated keys counts, and empty keys are skipped.
+            // RFC 6763, 6.4: the first value of a repeated key counts, and empty keys are skipped.
             guard let equals = string.firstIndex(of: UInt8(ascii: "=")), equals > 0 else { continue }
             let key = String(decoding: string[..<equals], as: UTF8.self).lowercased()
             if attributes[key] == nil { attributes[key] = Array(string[(equals + 1)...]) }
@@ -131,7 +131,7 @@ struct ServiceAssembly {
 
 /// A service instance in the network (RFC 6763).
 public struct ServiceInstance: Sendable, Equatable {
-    /// Display name: untrusted text, to be escaped before it is shown.
+    /// Display name. Untrusted: escape it before you show it.
     public let name: String
     /// Host name, such as `lamp.local`.
     public let host: DNSName

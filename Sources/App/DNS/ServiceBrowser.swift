@@ -21,7 +21,7 @@ public struct ServiceBrowser: Sendable {
     private let clock: any Clock<Duration>
 
     private static let eventLoops = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-    /// Maximum number of follow-up questions: four for each service. Others wait for the next repetition.
+    /// Maximum number of follow-up questions: four for each service. Further questions wait for the next repetition.
     private static let mostQuestions = 4 * ServiceAssembly.maximumServices
 
     public init(_ type: DNSName = .altnetDevices, clock: any Clock<Duration> = ContinuousClock()) {
@@ -30,18 +30,18 @@ public struct ServiceBrowser: Sendable {
 
     /// Collects answers for `limit`, or until the task is cancelled.
     /// - Parameter onChange: called with the current list after each change.
-    /// - Returns: the services that can be connected to, sorted by name.
+    /// - Returns: the services with known host and port, sorted by name.
     /// - Throws: `noInterface` if no interface can send multicast.
     public func services(
         within limit: Duration, onChange: @Sendable ([ServiceInstance]) -> Void = { _ in }
     ) async throws(ServiceBrowserError) -> [ServiceInstance] {
         let id = UInt16.random(in: 1 ... .max)
-        // Bounded against a flood of answers.
+        // The buffer is bounded, so that a flood of answers cannot fill the memory.
         let (events, continuation) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingNewest(256))
         let sockets = await Self.open { continuation.yield(.message($0, interface: $1)) }
         guard !sockets.isEmpty else { throw .noInterface }
         let schedule = Task { [clock] in
-            // RFC 6762, 5.2: one second after the first query, then doubling up to an hour.
+            // Wait 1 s after the first query, then twice as long each time, up to 1 h (RFC 6762, 5.2).
             let waits = BackOff(first: .seconds(1), last: .seconds(3600))
             var (queries, left) = (0, limit)
             while left > .zero, !Task.isCancelled {
@@ -83,7 +83,7 @@ public struct ServiceBrowser: Sendable {
                     continue
                 }
                 assembly.add(message, from: interface)
-                // Some responders omit the additional records.
+                // Some responders omit the additional records, so ask for them.
                 let next = assembly.missing.filter { asked.count < Self.mostQuestions && asked.insert($0).inserted }
                 if !next.isEmpty { ask(next) }
                 let instances = assembly.instances
@@ -95,14 +95,14 @@ public struct ServiceBrowser: Sendable {
     }
 
     private static func ask(_ questions: [DNSQuestion], _ id: UInt16, _ sockets: [MulticastSocket]) {
-        // Five questions fit an Ethernet frame with names of any length.
+        // Five questions fit an Ethernet frame, even with names of maximum length.
         for start in stride(from: 0, to: questions.count, by: 5) {
             let query = DNSMessage(asking: Array(questions[start..<min(start + 5, questions.count)]), id: id).query
             for socket in sockets { socket.send(query) }
         }
     }
 
-    /// Opens a socket for each interface address with multicast. Skips those that fail.
+    /// Opens a socket for each interface address that supports multicast, at most 64. Skips addresses where this fails.
     private static func open(
         _ receive: @escaping @Sendable ([UInt8], _ interface: String) -> Void
     ) async -> [MulticastSocket] {
@@ -115,7 +115,7 @@ public struct ServiceBrowser: Sendable {
     }
 }
 
-/// Reason why no search was possible.
+/// Reason why a search failed.
 public enum ServiceBrowserError: Error, Sendable, Equatable {
     /// No interface with multicast is up.
     case noInterface
@@ -129,12 +129,12 @@ extension DNSName {
     public static let altnetDevices = DNSName(known: "_altnet", "_tcp", "local")
 }
 
-/// A socket that sends to all multicast DNS responders behind one interface, from one of its addresses.
+/// A socket that sends multicast DNS queries from one address of an interface.
 struct MulticastSocket {
     let channel: any Channel
     private let group: SocketAddress
 
-    /// Port of multicast DNS, the source of every answer (RFC 6762, 6).
+    /// Port of multicast DNS. Every answer comes from this port (RFC 6762, 6).
     static let port = 5353
 
     /// - Parameter receive: called with each message from that port and the interface's name.
@@ -211,6 +211,6 @@ private final class AnswerReceiver: ChannelInboundHandler {
         receive(Array(envelope.data.readableBytesView))
     }
 
-    /// Ignores errors: a removed interface's socket stays silent.
+    /// Ignores errors. The socket of a removed interface receives nothing more.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {}
 }

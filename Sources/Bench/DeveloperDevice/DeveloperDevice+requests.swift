@@ -5,7 +5,7 @@ import AppProtocol
 import AppServer
 import Simulation
 
-// `Simulation` has another `Peer`.
+// Import `Peer` explicitly, because `Simulation` has a type with the same name.
 import struct AppServer.Peer
 
 extension DeveloperDevice: DeviceService {
@@ -46,9 +46,9 @@ extension DeveloperDevice: DeviceService {
         case .getDiagnosis: return .diagnosis(await act { $0.diagnosis })
         case .getMetrics: return .metrics(await act { $0.metrics(version: Version.current) })
         case .openRescue, .closeRescue:
-            throw ProtocolError(.unsupported, "a simulated device has no access point of its own").about("type")
+            throw ProtocolError(.unsupported, "a simulated device has no setup access point").about("type")
         case .getPortal, .answerPortal, .getTargets, .updateTargets, .getProviders, .setProvider:
-            throw ProtocolError(.unsupported, "a simulated device has no servers and no hotspot providers of its own")
+            throw ProtocolError(.unsupported, "a simulated device has no targets and no hotspot providers")
                 .about("type")
         }
     }

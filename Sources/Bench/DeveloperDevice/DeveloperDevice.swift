@@ -7,8 +7,8 @@ import KeyFile
 import Linux
 import Simulation
 
-/// Device for app development: the agent's core with a key file and apps, in a simulated world in real time. Does the
-/// work of `DeviceAgent`, with a `RealTimeDevice` instead of radio, sockets and files.
+/// Device for app development: the agent's core with a key file and apps, in a simulated world in real time. It
+/// replaces `DeviceAgent`, and a `RealTimeDevice` replaces radio, sockets and files.
 @AgentLoop
 package final class DeveloperDevice {
     package struct Settings: Sendable {
@@ -17,10 +17,10 @@ package final class DeveloperDevice {
         package var hasStory = false
         /// Whether signals vary and scans sometimes miss access points.
         package var hasNoise = false
-        /// Whether the device starts without networks, as it leaves the factory.
+        /// Whether the device starts without networks, as from the factory.
         package var isNew = false
         package var seed: UInt64 = 1
-        /// Speed of the world's time relative to the clock, in ``allowedSpeeds``.
+        /// Speed of the world's time relative to the clock, in the range of ``allowedSpeeds``.
         package var speed = 1
 
         package static let allowedSpeeds = 1...1000
@@ -29,7 +29,7 @@ package final class DeveloperDevice {
     }
 
     package enum Notice: Sendable {
-        /// An event that is sent to apps.
+        /// An event that the device sends to apps.
         case event(Event.Body, Timestamp)
         case log(LogLevel, String)
         case world(String, Timestamp)
@@ -45,17 +45,17 @@ package final class DeveloperDevice {
     private let hub: EventHub
     private let notify: @AgentLoop (Notice) -> Void
     private var device: RealTimeDevice
-    /// Time 0 of the world.
+    /// Time 0 of the world, on the host's clock.
     private var beginning = Instant.now
     private var timer: LoopTimer?
     private var lastCommit: Task<Void, Never>?
-    /// Requests without an answer from the core.
+    /// Requests that the core has not answered yet, by ID.
     private var unanswered: [RequestID: CheckedContinuation<Result<Response.Body, ProtocolError>, Never>] = [:]
     private var requests: UInt64 = 0
     private var isRunning = false
 
-    /// - Parameter folder: directory for the identity and the key file, which are created if missing. The scenario's
-    ///   networks are stored in a key file that has none.
+    /// - Parameter folder: folder of the identity and the key file. Missing files are created. If the key file has no
+    ///   networks, the scenario's networks are stored in it.
     package init(
         _ settings: Settings, in folder: String, hub: EventHub, notify: @escaping @AgentLoop (Notice) -> Void
     ) async throws {
@@ -64,7 +64,7 @@ package final class DeveloperDevice {
         self.notify = notify
         let identity = try DeviceIdentity.load(from: folder)
         self.identity = identity
-        // The host's clock is right, even if the kernel does not know that.
+        // Trust the host's clock, even if the kernel does not report that it is synchronised.
         keys = KeyRing(identity, in: folder, time: { .now }) { text in Task { @AgentLoop in notify(.log(.error, text)) }
         }
         keyExpiry = KeyExpiry(keys) { level, text in notify(.log(level, text)) }
@@ -109,13 +109,13 @@ package final class DeveloperDevice {
 
     func keysHaveChanged() { keyExpiry.review() }
 
-    /// Current time of the world, in milliseconds.
+    /// Time of the world in milliseconds since its start.
     private var moment: Int64 {
         max(0, (Instant.now - beginning).milliseconds).multipliedReportingOverflow(by: Int64(settings.speed))
             .partialValue
     }
 
-    /// Runs the world up to now, calls `body`, and performs the effects.
+    /// Runs the world up to now, calls `body`, and performs the resulting effects.
     func act<Result, Failure>(
         _ body: (inout RealTimeDevice) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -151,7 +151,7 @@ package final class DeveloperDevice {
         }
     }
 
-    /// Stores changes one after the other, in the core's order.
+    /// Stores a change after all earlier ones, so that the core's order is kept.
     private func commit(_ id: CommitID, _ change: StateChange) {
         lastCommit = Task { [lastCommit] in
             await lastCommit?.value
@@ -173,11 +173,11 @@ package final class DeveloperDevice {
         }.get()
     }
 
-    // MARK: The world
+    // MARK: World
 
     package var world: WorldState { act { $0.world } }
 
-    /// Changes the world now, in the words of scenarios.
+    /// Applies a change to the world now. The text has the syntax of scenarios.
     @discardableResult
     package func change(_ text: String) throws(WorldError) -> WorldState {
         let world = try act { (device) throws(WorldError) in

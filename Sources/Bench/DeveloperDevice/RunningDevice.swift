@@ -9,20 +9,20 @@ import Linux
 import NIOCore
 import NIOPosix
 
-/// A device with the app server, the sockets of apps and world, and its announcement.
+/// A device with its app server, the sockets for apps and for the world, and its announcement in the network.
 package struct RunningDevice: Sendable {
     package struct Places: Sendable {
-        /// Folder of identity and key file; nil for a temporary one.
+        /// Folder of the identity and the key file; nil for a temporary folder.
         package var state: String?
-        /// Key to use; nil for the one in the folder, or a random one.
+        /// Key of the device; nil for the key in the folder, or a random key if there is none.
         package var key: DeviceKey?
         /// TCP port for apps in the network; 0 for any free port.
         package var port = ProtocolLimits.port
         package var isAnnounced = true
-        /// Port of the device's page on the loopback interface, 1 to 65535; nil for none. With it, the page is also on
-        /// `port`, behind the key.
+        /// Port of the device's page on the loopback interface, 1 to 65535; nil for no page. If it is set, the page is
+        /// also available on `port`, for users with the key.
         package var page: Int?
-        /// Unix sockets for programs on this machine and for the world.
+        /// Paths of the Unix sockets: `socket` for programs on this machine, `control` for the world.
         package var socket: String
         package var control: String
 
@@ -33,7 +33,7 @@ package struct RunningDevice: Sendable {
     package let places: Places
     package let device: DeveloperDevice
     package let port: Int
-    /// Reason why DNS-SD failed; nil if it works or is off.
+    /// Reason why the announcement (DNS-SD) failed; nil if it works or is switched off.
     package let announcementProblem: String?
     private let server: AppServer
     private let world: WorldListener
@@ -41,12 +41,12 @@ package struct RunningDevice: Sendable {
     private let pageSignals: Task<Void, Never>?
     private let announcer: ServiceAnnouncer?
     private let group: MultiThreadedEventLoopGroup
-    /// Temporary folder, removed by `stop`.
+    /// Temporary folder, which `stop` removes; nil for a permanent folder.
     private let ownFolder: OwnFolder?
 
     package var pairingCode: PairingCode { PairingCode(device.identity.key) }
 
-    /// Returns when apps can connect. `begin` starts the world.
+    /// Starts the servers. Returns when apps can connect. Call `begin` to start the world.
     package init(
         _ settings: DeveloperDevice.Settings, at places: Places,
         notify: @escaping @AgentLoop (DeveloperDevice.Notice) -> Void = { _ in }
@@ -102,7 +102,7 @@ package struct RunningDevice: Sendable {
         }
     }
 
-    /// Creates the folder, and stores the identity if a key is given.
+    /// Creates the folder. If a key is given, stores it as the identity.
     private static func prepare(_ folder: String, _ key: DeviceKey?) throws {
         let files = try Folder.open(folder, making: true)
         guard let key else { return }
@@ -114,7 +114,7 @@ package struct RunningDevice: Sendable {
         }
     }
 
-    /// Serves the page as on the setup access point, but without a radio.
+    /// Serves the page of the setup access point on the loopback interface, without a radio.
     private static func show(
         _ page: DevicePage, at port: Int?, on loop: any EventLoop
     ) async throws -> WebListener? {
@@ -182,7 +182,7 @@ package enum SocketFolder {
     package static func remove(_ path: String) { rmdir(path) }
 
     /// Creates the folder unless it exists.
-    /// - Throws: `RunningDeviceError.notOurs` if another user can access it, `SystemError`.
+    /// - Throws: `RunningDeviceError.notOurs` if another user can access the folder; `SystemError`.
     package static func make(_ path: String) throws {
         guard mkdir(path, 0o700) != 0 else { return }
         guard errno == EEXIST else { throw SystemError("make \(path)") }

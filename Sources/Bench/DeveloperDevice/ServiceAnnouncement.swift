@@ -1,16 +1,16 @@
 import DNS
 
-/// The device's records in DNS-SD (RFC 6763): service `_altnet._tcp` with its port, and TXT with protocol version and
-/// device ID.
+/// The device's DNS-SD records (RFC 6763): service `_altnet._tcp` with its port, and a TXT record with protocol version
+/// and device ID.
 struct ServiceAnnouncement: Sendable {
     private let instance: DNSName
     private let host: DNSName
     private let port: UInt16
     private let text: [[UInt8]]
 
-    /// Times to live in seconds, of host records and of others (RFC 6762, 10).
+    /// Times to live of host records and of other records, in seconds (RFC 6762, 10).
     private static let (hostTime, otherTime): (UInt32, UInt32) = (120, 4500)
-    /// Time to live in seconds for legacy queries, which get no updates (RFC 6762, 6.7).
+    /// Time to live in answers to legacy queries, in seconds. Such clients get no updates (RFC 6762, 6.7).
     private static let legacyTime: UInt32 = 10
     /// Name that lists the services of a link (RFC 6763, 9).
     private static let everyService = DNSName("_services._dns-sd._udp.local")
@@ -40,7 +40,7 @@ struct ServiceAnnouncement: Sendable {
         let type: DNSRecordType
         let time: UInt32
         let data: [UInt8]
-        /// Whether no other responder has records of this name and type.
+        /// Whether no other responder may have records of this name and type.
         var isUnique = true
     }
 
@@ -64,18 +64,19 @@ struct ServiceAnnouncement: Sendable {
         return records
     }
 
-    /// Returns an unsolicited announcement, or a goodbye.
+    /// Returns an unsolicited announcement, or a goodbye when the device leaves.
     /// - Parameter address: IPv4 address of the sending interface, 4 bytes.
     func announcement(address: [UInt8], isGoodbye: Bool = false) -> [UInt8] {
         let records = records(address: address).filter { $0.name != Self.everyService }
         return Self.message(id: 0, questions: [], answers: records, further: [], time: isGoodbye ? 0 : nil)
     }
 
-    /// - Parameter isLegacy: the query's source port is not 5353, so the answer repeats the question (RFC 6762, 6.7).
-    /// - Returns: the answer to a query, or nil if no record matches.
+    /// Returns the answer to a query.
+    /// - Parameter isLegacy: the query's source port is not 5353. The answer then repeats the question (RFC 6762, 6.7).
+    /// - Returns: nil if no record matches.
     func answer(to query: DNSMessage, isLegacy: Bool, address: [UInt8]) -> [UInt8]? {
         guard !query.isResponse else { return nil }
-        /// The type ANY (RFC 1035, 3.2.3).
+        /// Query type ANY (RFC 1035, 3.2.3).
         let any = DNSRecordType(rawValue: 255)
         let all = records(address: address)
         let answers = all.filter { record in
@@ -95,13 +96,13 @@ struct ServiceAnnouncement: Sendable {
         id: UInt16, questions: [DNSQuestion], answers: [Record], further: [Record], time: UInt32?
     ) -> [UInt8] {
         let counts = [questions.count, answers.count, 0, further.count].map { UInt16(clamping: $0) }
-        // Authoritative response (RFC 6762, 18).
+        // The flags mean: authoritative response (RFC 6762, 18).
         var bytes = id.bytes + UInt16(0x8400).bytes + counts.flatMap(\.bytes)
         for question in questions {
             bytes += question.name.bytes + question.type.rawValue.bytes + UInt16(1).bytes
         }
         for record in answers + further {
-            // Cache-flush bit of unique records, except in legacy answers (RFC 6762, 10.2).
+            // Set the cache-flush bit for unique records, except in answers to legacy queries (RFC 6762, 10.2).
             let flush: UInt16 = record.isUnique && questions.isEmpty ? 0x8000 : 0
             let time = min(record.time, time ?? .max)
             bytes += record.name.bytes + record.type.rawValue.bytes + (flush | 1).bytes
@@ -113,7 +114,7 @@ struct ServiceAnnouncement: Sendable {
 }
 
 extension DNSName {
-    /// The name in uncompressed wire format.
+    /// Name in uncompressed wire format.
     fileprivate var bytes: [UInt8] { labels.flatMap { [UInt8($0.count)] + $0 } + [0] }
 }
 

@@ -3,7 +3,7 @@ import Glibc
 import NIOCore
 import NIOPosix
 
-/// Answers multicast DNS (RFC 6762) over IPv4 on all interfaces, next to any other responder of the machine.
+/// Answers multicast DNS queries (RFC 6762) over IPv4 on all interfaces. Other responders may run on the same machine.
 struct ServiceAnnouncer: Sendable {
     private let announcement: ServiceAnnouncement
     private let endpoints: [Endpoint]
@@ -16,13 +16,13 @@ struct ServiceAnnouncer: Sendable {
     private static let port = 5353
     private static let group = "224.0.0.251"
 
-    /// - Parameter problem: set to the reason on failure.
+    /// - Parameter problem: reason of a failure; unchanged on success.
     /// - Returns: nil if no interface supports multicast, or another program uses the port exclusively.
     static func start(
         _ announcement: ServiceAnnouncement, on eventLoops: any EventLoopGroup, problem: inout String?
     ) async -> ServiceAnnouncer? {
         var endpoints: [Endpoint] = []
-        var failure = "no network interface takes multicast"
+        var failure = "no network interface supports multicast"
         for device in (try? System.enumerateDevices()) ?? [] where device.multicastSupported && endpoints.count < 32 {
             guard case .v4(let address) = device.address else { continue }
             let bytes = withUnsafeBytes(of: address.address.sin_addr) { Array($0) }
@@ -81,7 +81,7 @@ struct ServiceAnnouncer: Sendable {
                 try await options.setIPMulticastIF(own.address.sin_addr).get()
             }
             try await options.setIPMulticastTTL(255).get()
-            // Only packets from this interface (ip(7)): the others have their own sockets.
+            // Receive packets of this interface only (ip(7)), because the other interfaces have separate sockets.
             try await options.unsafeSetSocketOption(
                 level: .ip, name: NIOBSDSocket.Option(rawValue: IP_MULTICAST_ALL), value: CInt(0)
             ).get()
@@ -116,6 +116,6 @@ private final class QueryHandler: ChannelInboundHandler {
         context.writeAndFlush(wrapOutboundOut(AddressedEnvelope(remoteAddress: receiver, data: buffer)), promise: nil)
     }
 
-    /// Ignores errors, such as a removed interface.
+    /// Ignores errors, such as from a removed interface.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {}
 }

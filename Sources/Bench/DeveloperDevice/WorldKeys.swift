@@ -1,6 +1,6 @@
 import Simulation
 
-/// Keys with which a user at the terminal changes the world.
+/// Maps keys of a terminal to changes of the world.
 package struct WorldKeys {
     package enum Action: Equatable, Sendable {
         case change(String)
@@ -9,19 +9,19 @@ package struct WorldKeys {
         case end
     }
 
-    /// Whether a key carried the device away.
+    /// Whether the last press of `a` carried the device away.
     private var isAway = false
 
-    /// Step of `-` and `+`, in dB.
+    /// Change of the signal by `-` and `+`, in dB.
     private static let step = 6
 
     package init() {}
 
     package static let help =
-        "1-9 power of an access point, - + its signal (of the one in use), i its internet, a carry away and back, "
+        "1-9 an access point on or off, - + signal, i internet of the current one, a carry away and back, "
         + "u another uplink, s state, ? help, q end"
 
-    /// - Returns: nil for a key without a meaning or without a target.
+    /// - Returns: nil for a key without a meaning, and if there is no access point to change.
     package mutating func action(for key: UInt8, in world: WorldState) -> Action? {
         let target = world.accessPoints.first(where: \.joined) ?? world.accessPoints.first(where: \.on)
         switch key {

@@ -3,10 +3,10 @@ import AppServer
 import Glibc
 import Linux
 
-/// Unix socket for changes of the world: one line per request and per answer, in order. Only the device's user and root
-/// can connect.
+/// Unix socket for changes of the world. Each request and each answer is one line, in order. Only the device's user and
+/// root can connect.
 ///
-/// Runs on the agent's loop without blocking, so it disconnects clients that do not read their answers.
+/// The listener runs on the agent's loop and must not block, so it disconnects clients that do not read their answers.
 @AgentLoop
 package final class WorldListener {
     private let file: ServerSocketFile
@@ -21,10 +21,10 @@ package final class WorldListener {
         var unread: [UInt8] = []
     }
 
-    /// Maximum number of clients. Further ones are disconnected.
+    /// Maximum number of clients. Further clients are disconnected.
     private static let clientLimit = 16
 
-    /// - Parameter answer: returns the answer to a line. Neither has a line feed.
+    /// - Parameter answer: returns the answer to a line, both without a line feed.
     package init(
         at path: String, answer: @escaping @AgentLoop (ArraySlice<UInt8>) -> [UInt8]
     ) throws {
@@ -92,7 +92,7 @@ package final class WorldListener {
 }
 
 package enum WorldClient {
-    /// - Throws: `SystemError` without a device, and a decoding error for an invalid answer.
+    /// - Throws: `SystemError` if no device answers; a decoding error for an invalid answer.
     package static func ask(_ request: WorldRequest, at path: String, within limit: Duration) throws -> WorldAnswer {
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw SystemError("make a socket") }

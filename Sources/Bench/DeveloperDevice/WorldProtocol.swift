@@ -1,12 +1,12 @@
 import AgentModel
 import Simulation
 
-/// Request line to the world: `{"change":"repeater off"}`, or `{}` for its state.
+/// Request line to the world: `{"change":"repeater off"}` for a change, or `{}` for the world's state.
 package struct WorldRequest: Codable, Equatable, Sendable {
-    /// The change in the words of scenarios; nil for a question.
+    /// Text of the change, with the syntax of scenarios; nil to read the state.
     package var change: String?
 
-    /// Maximum line length in both directions, in bytes without the line feed: a world of 500 access points.
+    /// Maximum length of a line in bytes, without the line feed. A world of 500 access points fits.
     static let lineLimit = 256 * 1024
     static let requestLimit = 4096
 
@@ -27,7 +27,7 @@ package struct WorldRequest: Codable, Equatable, Sendable {
     }
 }
 
-/// Answer line: `{"world":{...}}` or `{"error":{"code":...,"message":...}}`.
+/// Answer line of the world: `{"world":{...}}` or `{"error":{"code":...,"message":...}}`.
 package enum WorldAnswer: Equatable, Sendable {
     case world(WorldState)
     case error(WorldError)

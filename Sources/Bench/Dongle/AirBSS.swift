@@ -1,6 +1,6 @@
 import AgentModel
 
-/// A BSS as the hidden station receives it.
+/// A BSS as received by the hidden station.
 struct AirBSS: Equatable {
     var bssid: BSSID
     var frequency: Frequency
@@ -12,7 +12,7 @@ struct AirBSS: Equatable {
     var lastSeen: Instant
     var elements: [UInt8]
 
-    /// Returns the body of the first element with this ID (IEEE 802.11-2020, 9.4.2).
+    /// Returns the body of the first element with this ID (IEEE 802.11-2020, 9.4.2); nil if the BSS has none.
     func element(_ id: UInt8) -> ArraySlice<UInt8>? { Elements.first(id, in: elements[...]) }
 }
 
@@ -27,7 +27,7 @@ enum Elements {
     static let vendor: UInt8 = 221
     static let rsnExtension: UInt8 = 244
 
-    /// Returns the first element with this ID. Stops at a truncated one.
+    /// Returns the body of the first element with this ID; nil if there is none. Stops at a truncated element.
     static func first(_ id: UInt8, in bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
         var rest = bytes
         while let kind = rest.first, let length = rest.little(1, as: UInt8.self), let body = rest.bytes(2, Int(length))
@@ -40,9 +40,9 @@ enum Elements {
 }
 
 extension AirBSS {
-    /// The firmware's record, version 109: 128 bytes, little-endian, and the elements.
+    /// The firmware's record of the BSS, version 109: 128 bytes, little-endian, then the elements.
     var record: [UInt8] {
-        // A transfer has at most 1600 bytes.
+        // Limit the elements, because a transfer has at most 1600 bytes.
         let elements = elements.prefix(Self.longestElements)
         let channel = ChannelSpec(frequency)
         var record = [UInt8](repeating: 0, count: 128)
@@ -75,7 +75,7 @@ extension AirBSS {
     }
 
     static let longestElements = 1300
-    /// Noise level in dBm.
+    /// Noise level in dBm, equal on all channels.
     static let noise = -95
 
     func scanResult(syncID: UInt16) -> [UInt8] { Self.scanResult(syncID: syncID, count: 1, record: record) }

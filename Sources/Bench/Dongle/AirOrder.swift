@@ -1,13 +1,13 @@
 import AgentModel
 
-/// Orders to the hidden station, which carries them out in sequence.
+/// Orders to the hidden station. It carries them out one after the other.
 enum AirOrder: Equatable {
     case scan(UInt32, FirmwareScanOrder)
     case abortScan
     case join(JoinOrder)
-    /// Sends an authentication frame from the host, for the current join.
+    /// Sends the host's authentication frame for the current join.
     case authenticate(AuthenticationFrame)
-    /// Associates after the host has authenticated.
+    /// Associates with the access point. The host has authenticated.
     case associate
     case leave(reason: UInt16)
     case key(KeyOrder)
@@ -16,7 +16,7 @@ enum AirOrder: Equatable {
     case accessPoint(AccessPointAction)
 }
 
-/// Orders to the hidden radio when it acts as an access point.
+/// Orders to the hidden radio's access point.
 enum AccessPointAction: Equatable {
     case start(AccessPointOrder)
     case stop
@@ -26,17 +26,18 @@ enum AccessPointAction: Equatable {
     case send(ArraySlice<UInt8>)
 }
 
-/// Results of orders, and other events in the air.
+/// Results of orders, and other events that the hidden radio reports.
 enum AirEvent: Equatable {
     case scanned(UInt32, [AirBSS])
     case scanFailed(UInt32)
-    /// The station has found the access point. The host must authenticate now.
+    /// The station has found the access point. Now the host must authenticate.
     case authenticationWanted(AirBSS)
     case authenticationFrame([UInt8], AirBSS)
     case joined(AirBSS, request: [UInt8], response: [UInt8])
     case joinFailed(BSSID?, isAbsent: Bool)
     case disconnected(reason: UInt16, isByAccessPoint: Bool)
-    /// `beacon` is the time of the last beacon; nil if none arrived since the previous measurement.
+    /// New figures of the link. `beacon` is the time of the last beacon; nil if none arrived since the previous
+    /// measurement.
     case measured(StationFigures, beacon: Instant?)
     case stationJoined(BSSID, elements: [UInt8], isAgain: Bool)
     case stationLeft(BSSID, reason: UInt16)

@@ -6,7 +6,7 @@ struct ChannelSpec: Hashable {
 
     init(value: UInt16) { self.value = value }
 
-    /// - Returns: nil for a frequency without a channel, or on 6 GHz.
+    /// - Returns: nil for a frequency without a channel number, and for 6 GHz.
     init?(_ frequency: Frequency) {
         guard let channel = frequency.channel, channel <= 0xff else { return nil }
         switch frequency.band {
@@ -30,7 +30,7 @@ struct ChannelPlan: Equatable {
     private let channels: [ChannelSpec]
     private let isWorld: Bool
 
-    /// - Parameter country: two letters (ISO 3166-1). Unknown ones get the world domain.
+    /// - Parameter country: two letters (ISO 3166-1). Unknown countries get the world domain.
     init(country: String) {
         let twoPointFour: ClosedRange<Int>
         let five: [Int]
@@ -50,7 +50,7 @@ struct ChannelPlan: Equatable {
     private static let middle = Array(stride(from: 100, through: 140, by: 4))
     private static let high = Array(stride(from: 149, through: 165, by: 4))
 
-    /// Value of the variable "chanspecs": a count and channels of 32 bits.
+    /// Value of the variable "chanspecs": the number of channels, then each channel in 32 bits.
     var list: [UInt8] {
         var list: [UInt8] = []
         list.append(little: UInt32(channels.count))
@@ -60,7 +60,7 @@ struct ChannelPlan: Equatable {
 
     var count: Int { channels.count }
 
-    /// Returns the firmware's bits for a channel; 0 if it is unavailable.
+    /// Returns the firmware's flags of a channel; 0 if the channel is unavailable.
     func flags(of channel: ChannelSpec) -> UInt32 {
         guard channels.contains(channel) else { return 0 }
         let number = channel.value & 0xff

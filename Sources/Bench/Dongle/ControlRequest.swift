@@ -1,5 +1,5 @@
 enum ControlRequest: Equatable {
-    /// Answer with these bytes of a descriptor or the boot loader.
+    /// Answer with these bytes of a descriptor or of the boot loader.
     case data([UInt8])
     /// Accept the request without effect.
     case done
@@ -7,7 +7,7 @@ enum ControlRequest: Equatable {
     /// The transfer carries a command for the firmware.
     case command
     case response
-    /// The host configures or unconfigures the device (USB 2.0, 9.4.7), at a plug or when a driver is bound.
+    /// The host configures or unconfigures the device (USB 2.0, 9.4.7), when it is plugged in or a driver is bound.
     case configure(isOn: Bool)
 
     init(_ setup: SetupPacket) {
@@ -24,25 +24,26 @@ enum ControlRequest: Equatable {
         }
     }
 
-    /// Chip and revision that show brcmfmac a running firmware: "post boot".
+    /// Chip and revision from the boot loader. They show brcmfmac that firmware is running ("post boot").
     private static let bootLoader: [UInt8] = [0x23, 0xa1, 0, 0, 6, 0, 0, 0] + Array(repeating: 0, count: 16)
 
-    /// - Parameter value: type and number (USB 2.0, 9.4.3).
+    /// - Parameter value: type and number of the descriptor (USB 2.0, 9.4.3).
     private static func descriptor(_ value: UInt16) -> [UInt8]? {
         switch (value >> 8, Int(value & 0xff)) {
         case (1, 0): device
         case (2, 0): configuration
-        case (3, 0): [4, 3, 0x09, 0x04]  // English.
+        case (3, 0): [4, 3, 0x09, 0x04]  // Language: English.
         case (3, let number) where strings.indices.contains(number - 1): text(strings[number - 1])
         default: nil
         }
     }
 
-    /// Class 255, 64 bytes at endpoint 0, and "BCMFW": a Cypress dongle with running firmware (04b4:0bdc).
+    /// Device descriptor of a Cypress dongle (04b4:0bdc) with running firmware ("BCMFW"): class 255, 64 bytes at
+    /// endpoint 0.
     private static let device: [UInt8] = [
         18, 1, 0x00, 0x02, 0xff, 0, 0, 64, 0xb4, 0x04, 0xdc, 0x0b, 0x01, 0x00, 1, 2, 3, 1,
     ]
-    /// One interface with a bulk endpoint of 512 bytes in each direction.
+    /// Configuration descriptor: one interface with a bulk endpoint of 512 bytes in each direction.
     private static let configuration: [UInt8] = [
         9, 2, 32, 0, 1, 1, 0, 0x80, 250, 9, 4, 0, 0, 2, 0xff, 2, 0xff, 0, 7, 5, 0x81, 2, 0x00, 0x02, 0, 7, 5, 0x02, 2,
         0x00, 0x02, 0,

@@ -2,11 +2,11 @@ import AgentModel
 import Glibc
 import Linux
 
-/// Log of the firmware's actions, to debug a failed scenario. Contains no frames and no keys.
+/// Log of the firmware's actions, to debug a failed scenario. The log contains no frames and no keys.
 final class DongleLog: Sendable {
     private let descriptor: Int32
 
-    /// - Parameter path: the log is appended. If the file cannot be opened, nothing is logged.
+    /// - Parameter path: file to which lines are appended. If it cannot be opened, nothing is logged.
     init(_ path: String) { descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600) }
 
     deinit { if descriptor >= 0 { close(descriptor) } }
@@ -19,7 +19,7 @@ final class DongleLog: Sendable {
         _ = write(descriptor, line, line.utf8.count)
     }
 
-    /// Logs commands that set something, and refused ones.
+    /// Logs commands that set a value, and refused commands.
     func log(_ command: FirmwareCommand, _ answer: FirmwareAnswer) {
         let name =
             switch command.subject {

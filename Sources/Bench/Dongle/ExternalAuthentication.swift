@@ -2,13 +2,13 @@ import AgentModel
 
 /// A frame that the host sends through the firmware ("mgmt_frame").
 ///
-/// Part of SAE by the host ("external authentication", Linux 6.18, brcmfmac's module for Cypress): the host calculates,
-/// the firmware transmits the frames.
+/// The frame is part of SAE by the host ("external authentication", Linux 6.18, brcmfmac's module for Cypress). The
+/// host calculates the frames, and the firmware transmits them.
 struct AuthenticationFrame: Equatable {
     let accessPoint: BSSID
-    /// Number of the authentication, chosen by the driver.
+    /// Number of the authentication. The driver chooses it.
     let number: UInt32
-    /// Algorithm, transaction, status and the rest (IEEE 802.11-2020, 9.3.3.11).
+    /// Body of the frame: algorithm, transaction, status and the rest (IEEE 802.11-2020, 9.3.3.11).
     let body: [UInt8]
 
     /// Algorithm number of SAE (IEEE 802.11-2020, 9.4.1.1).
@@ -45,7 +45,7 @@ struct AuthenticationOutcome: Equatable {
 }
 
 extension FirmwareEvent {
-    /// Tells the host to authenticate: "start", access point, network name, and space for a key ID.
+    /// Returns the event that asks the host to authenticate: "start", access point, SSID, and space for a key ID.
     static func authenticationWanted(_ bssid: BSSID, _ ssid: SSID) -> Self {
         var data: [UInt8] = []
         data.append(little: UInt16(1))
@@ -55,7 +55,7 @@ extension FirmwareEvent {
         return Self(code: .authenticationWanted, address: bssid, data: data)
     }
 
-    /// Passes on a received authentication frame. Version, channel, signal, time and rate are big-endian.
+    /// Returns the event with a received authentication frame. Version, channel, signal, time and rate are big-endian.
     static func authenticationFrame(_ frame: [UInt8], from bss: AirBSS) -> Self {
         var data: [UInt8] = []
         data.append(big: UInt16(1))
@@ -65,8 +65,8 @@ extension FirmwareEvent {
         return Self(code: .authenticationFrame, address: bss.bssid, data: data + frame)
     }
 
-    /// Reports a frame as acknowledged before it is sent. The driver waits for this event with a lock that the hidden
-    /// station's requests may need.
+    /// Returns the event that a frame was acknowledged. The firmware sends the event before the frame, because the
+    /// driver waits for it with a lock that the hidden station's requests may need.
     static func sent(_ frame: AuthenticationFrame) -> Self {
         var data: [UInt8] = []
         data.append(little: frame.number)
@@ -75,14 +75,15 @@ extension FirmwareEvent {
 }
 
 extension JoinOrder {
-    /// Whether the key management is SAE (IEEE 802.11-2020, table 9-151) without a PMKID.
+    /// Whether the host authenticates: key management is SAE (IEEE 802.11-2020, table 9-151) without a PMKID.
     var isAuthenticatedByHost: Bool {
         SecuritySuites(security[...]).map { $0.keyManagement == 0x000f_ac08 && !$0.namesKey } ?? false
     }
 }
 
 extension Firmware {
-    /// - Returns: nil for variables that do not concern SAE.
+    /// Sets a variable of SAE by the host.
+    /// - Returns: nil for other variables.
     mutating func setForAuthentication(
         _ name: String, _ argument: ArraySlice<UInt8>
     ) throws(DongleError) -> (FirmwareAnswer, [Effect])? {

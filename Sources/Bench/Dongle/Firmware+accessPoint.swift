@@ -1,7 +1,7 @@
 import AgentModel
 
-/// The firmware's access point: at most one, instead of the station or on a second interface. It answers its stations,
-/// but the host performs the key handshake.
+/// The firmware's access point. There is at most one, which replaces the station or has a second interface. The
+/// firmware answers requests of stations, and the host performs the key handshake.
 extension Firmware {
     private enum Command {
         static let down: UInt32 = 3
@@ -21,10 +21,11 @@ extension Firmware {
         _ command: FirmwareCommand, at now: Instant
     ) throws(DongleError) -> (FirmwareAnswer, [Effect])? {
         switch (command.subject, command.isSet) {
-        // Naming the network of a missing interface creates the interface.
+        // Setting the SSID of a missing interface creates the interface.
         case (.variable("ssid"), true) where command.interface != 0:
             return makeAccessPoint(interface: command.interface, address: address.beside)
-        // Newer kernels create it like this (Linux 6.12). Only version 1 and access points are supported.
+        // Newer kernels create the interface with this variable (Linux 6.12). Only version 1 and access points are
+        // supported.
         case (.variable("interface_create"), false):
             guard command.argument.little(0, as: UInt16.self) == 1,
                 let flags = command.argument.little(4, as: UInt32.self), flags & Self.isAccessPoint != 0,
@@ -107,7 +108,7 @@ extension Firmware {
             let (reason, station) = (argument.little(0, as: UInt32.self) ?? 1, try station(at: 4))
             accessPoint?.stations[station] = nil
             return (.done, [.order(.accessPoint(.end(station, reason: UInt16(clamping: reason))))])
-        // An access point does not sleep.
+        // Ignore power save, because an access point does not sleep.
         case Command.powerSave: break
         default: return nil
         }
@@ -123,7 +124,7 @@ extension Firmware {
             let effects = switchOff()
             accessPoint = nil
             return (.done, effects + [.event(.interface(point.interface, point.address, .accessPoint, isThere: false))])
-        // The radio has one channel, and the station's has priority.
+        // The radio uses one channel. The station's channel has priority.
         case "chanspec":
             let wanted = ChannelSpec(value: try Self.number(argument, in: 0...UInt16.max))
             let channel = link.flatMap { ChannelSpec($0.bss.frequency) } ?? wanted
@@ -150,9 +151,9 @@ extension Firmware {
         return number
     }
 
-    // MARK: On and off
+    // MARK: Switching on and off
 
-    /// - Parameter argument: a length and a name. The empty name switches the access point off.
+    /// - Parameter argument: length and name. An empty name switches the access point off.
     private mutating func switchOn(_ argument: ArraySlice<UInt8>) throws(DongleError) -> [Effect] {
         guard let length = argument.little(0, as: UInt32.self), length <= 32, let name = argument.bytes(4, Int(length))
         else { throw .malformed("name of an access point") }
@@ -178,7 +179,7 @@ extension Firmware {
         return point.isSuspended ? [] : [.order(.accessPoint(.stop))]
     }
 
-    /// Suspends the access point if a join needs another channel. It loses its stations.
+    /// Suspends the access point if a join needs another channel. The access point loses its stations.
     mutating func suspendAccessPoint(for order: JoinOrder) -> [Effect] {
         guard let point = accessPoint, point.isOn, order.channel != point.channel else {
             return []
@@ -200,7 +201,7 @@ extension Firmware {
         return start()
     }
 
-    // MARK: Its stations
+    // MARK: Stations
 
     mutating func stationJoined(
         _ station: BSSID, elements: [UInt8], isAgain: Bool, at now: Instant
@@ -249,7 +250,7 @@ extension SoftAccessPoint {
 }
 
 extension BSSID {
-    /// Address for the radio's second interface.
+    /// Address for the radio's second interface, derived from this one.
     fileprivate var beside: BSSID {
         var bytes = bytes
         bytes[0] = (bytes[0] | 2) ^ 0x40

@@ -1,6 +1,6 @@
 import AgentModel
 
-/// Wi-Fi Direct without groups: only the device for discovery, which wpa_supplicant creates at its start.
+/// Wi-Fi Direct without groups. It has only the discovery device, which wpa_supplicant creates at its start.
 extension Firmware {
     mutating func performForDirect(
         _ command: FirmwareCommand, at now: Instant
@@ -10,14 +10,14 @@ extension Firmware {
         case ("p2p_disc", true): return (.done, setDirect(isThere: command.argument.little(0) ?? UInt32(0) != 0))
         case ("p2p_dev", false): return (direct.map { .number($0.interface) } ?? .refused(.unsupported), [])
         case ("p2p_state", true):
-            // State, channel, and listening time in milliseconds.
+            // The argument has the state, the channel, and the listening time in milliseconds.
             guard let state = command.argument.first, let time = command.argument.little(3, as: UInt16.self) else {
                 throw .malformed("state of Wi-Fi Direct")
             }
             direct?.listensUntil = state == DirectDevice.listening ? now + .milliseconds(Int64(time)) : nil
             return (.done, [])
         case ("p2p_scan", true):
-            // Four further bytes, then an ordinary scan.
+            // The argument has four further bytes, then an ordinary scan.
             return try performScan(command.argument.dropFirst(4), at: now)
         default: return nil
         }

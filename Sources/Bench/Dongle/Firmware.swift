@@ -1,10 +1,10 @@
 import AgentModel
 
-/// State and decisions of the dongle's firmware, as a value. Handles commands, air events and time, and returns
-/// answers, events for the driver and orders for the hidden station.
+/// State and decisions of the dongle's firmware, as a value. It handles commands, events of the hidden radio and time.
+/// It returns answers, events for the driver and orders for the hidden station.
 ///
-/// Answers each command at once, without asking the station: the driver waits with kernel locks that the station's
-/// requests need.
+/// The firmware answers each command at once, without asking the station: the driver waits with kernel locks that the
+/// station's requests need.
 struct Firmware {
     let address: BSSID
     var faults = RadioFaults()
@@ -29,7 +29,7 @@ struct Firmware {
         case idle
         case joining(JoinOrder)
         case linked(Link)
-        /// Roaming within a network by the firmware's decision.
+        /// The firmware is roaming to another access point of the network.
         case roaming(from: BSSID, JoinOrder)
     }
 
@@ -39,12 +39,12 @@ struct Firmware {
         let request: [UInt8]
         let response: [UInt8]
         var figures = StationFigures()
-        /// Time of the last beacon. Counts received ones only.
+        /// Time of the last received beacon. The firmware reports a loss `beaconTimeout` after it.
         var lastBeacon: Instant
     }
 
     struct Scan: Equatable {
-        /// Sequence number, to ignore results of earlier scans.
+        /// Sequence number of the scan. Results with another number belong to earlier scans and are ignored.
         let number: UInt32
         let order: FirmwareScanOrder
         let due: Instant
@@ -63,7 +63,7 @@ struct Firmware {
         return link
     }
 
-    /// Reloads the firmware: drops all state from the driver, and the fault `hangs`.
+    /// Reloads the firmware. Drops all state that the driver has set, and the fault `hangs`.
     mutating func restart() -> [Effect] {
         let access: [Effect] = accessPoint?.ssid == nil ? [] : [.order(.accessPoint(.stop))]
         let effects: [Effect] = [.order(.abortScan), .order(.leave(reason: 3))] + access
@@ -76,12 +76,12 @@ struct Firmware {
 
     // MARK: Commands
 
-    /// Carries out a command. An unknown one succeeds if it sets something, else it is refused.
+    /// Carries out a command. An unknown command succeeds if it sets a value; otherwise the firmware refuses it.
     mutating func perform(_ command: FirmwareCommand, at now: Instant) -> (FirmwareAnswer, [Effect]) {
         do throws(DongleError) {
             if let outcome = try performForAccessPoint(command, at: now) { return outcome }
             if let outcome = try performForDirect(command, at: now) { return outcome }
-            // Accept everything else for other interfaces without effect.
+            // Accept other settings of further interfaces without effect.
             if command.interface != 0, command.isSet { return (.done, []) }
             switch (command.subject, command.isSet) {
             case (.number(let number), _): return try perform(number, command)
@@ -151,7 +151,7 @@ struct Firmware {
         static let passiveTime: UInt32 = 258
     }
 
-    /// Broadcom's vendor ID, and chip 4345 revision 6: the Raspberry Pi's 43455.
+    /// IDs of the device: Broadcom's vendor ID, and chip 4345 revision 6, which is the Raspberry Pi's 43455.
     private static let revision = numbers([
         0x14e4, 0x43ab, 0x2055, 6, 54, 0x06e4, 0x14e4, 0x1304, 0x72d_2d00, 0, 0, 0x4345, 11, 20, 0, 2, 0,
     ])
@@ -196,14 +196,14 @@ struct Firmware {
             }
             beaconTimeout = .seconds(Int(seconds))
         case "country":
-            // Abbreviation, revision, and code.
+            // The argument has abbreviation, revision, and code of the country.
             let letters = argument.bytes(8, 2).map { String(decoding: $0, as: UTF8.self) } ?? ""
             guard letters.utf8.allSatisfy({ (0x30...0x5a).contains($0) }) else { throw .malformed("country") }
             country = letters
             plan = ChannelPlan(country: letters)
         case "sup_wpa": return (.refused(.unsupported), [])
         default:
-            // Remember values that the driver reads back.
+            // Remember only values that the driver reads back.
             if let number = argument.little(0, as: UInt32.self), Self.remembered.contains(name) {
                 variables[name] = number
             }
@@ -211,7 +211,7 @@ struct Firmware {
         return (.done, [])
     }
 
-    /// Parses the event mask of brcmfmac's module for Cypress: version 1, "set", length, one unused byte.
+    /// Parses the event mask of brcmfmac's module for Cypress: version 1, "set", length, one unused byte, mask.
     private static func longMask(_ argument: ArraySlice<UInt8>) throws(DongleError) -> [UInt8] {
         guard argument.prefix(2).elementsEqual([1, 3]), let length = argument.little(2, as: UInt8.self),
             let mask = argument.bytes(4, Int(length))
@@ -231,9 +231,9 @@ struct Firmware {
         case "pfn_macaddr": return .done
         case "vhtmode", "nmode", "rxchain", "txstreams": return .number(1)
         case "txbf_bfe_cap", "txbf_bfr_cap": return .number(0)
-        // 20 and 40 MHz on 2.4 GHz (band 2), also 80 MHz on 5 GHz.
+        // The answer is 20 and 40 MHz on 2.4 GHz (band 2), and also 80 MHz on 5 GHz.
         case "bw_cap": return .number(command.argument.little(0, as: UInt32.self) == 2 ? 3 : 7)
-        // An argument asks for channels of another width, which do not exist.
+        // With an argument, the driver asks for channels of another width, which this firmware does not have.
         case "chanspecs":
             return .data(command.argument.little(0, as: UInt16.self) ?? 0 == 0 ? plan.list : Self.numbers([0]))
         case "per_chan_info":
@@ -258,7 +258,7 @@ struct Firmware {
         }
     }
 
-    /// Channel of the link, or channel 1, as the kernel requires one for an interface.
+    /// Channel of the link. Without a link it is channel 1, because the kernel requires a channel for an interface.
     var ownChannel: UInt16 { link.flatMap { ChannelSpec($0.bss.frequency)?.value } ?? 0x1001 }
 
     private var currentChannel: UInt16 {
@@ -266,20 +266,20 @@ struct Firmware {
         return channel.value & 0xff
     }
 
-    /// Capabilities from which the driver derives features. "sae_ext" is SAE by the host. SAE by the firmware would be
-    /// "sae".
+    /// Capabilities from which the driver derives features. "sae_ext" means SAE by the host; SAE by the firmware would
+    /// be "sae".
     private static let capabilities = """
         ap sta wme 802.11d 802.11h rm cqa cac dualband ampdu ampdu_tx ampdu_rx amsdurx tdls radio_pwrsave btamp p2p \
         proptxstatus mchan p2po anqpo vht-prop-rates dfrts wnm bsstrans mfp ndoe sae_ext \
 
         """
     private static let version = "wl0: Nov  1 2021 00:37:25 version 7.45.241 (emulated) FWID 01-703fd60\n"
-    /// Access categories in four records: best effort, background, video, voice.
+    /// Parameters of the access categories, in four records: best effort, background, video, voice.
     private static let accessCategories: [UInt8] = [
         0x03, 0xa4, 0, 0, 0x27, 0xa4, 0, 0, 0x42, 0x43, 0x5e, 0, 0x62, 0x32, 0x2f, 0,
     ]
 
-    // MARK: Scans, joins and their ends
+    // MARK: Scans and joins
 
     mutating func performScan(
         _ argument: ArraySlice<UInt8>, at now: Instant
@@ -320,10 +320,10 @@ struct Firmware {
         return [.order(.leave(reason: UInt16(clamping: reason)))]
     }
 
-    /// Ends the station's link because an access point takes its place.
+    /// Ends the station's link because an access point replaces the station.
     mutating func leaveForAccessPoint() -> [Effect] { phase == .idle ? [] : leave(reason: 3) }
 
-    // MARK: The air
+    // MARK: Events of the hidden radio
 
     mutating func handle(_ event: AirEvent, at now: Instant) -> [Effect] {
         switch event {
@@ -350,7 +350,7 @@ struct Firmware {
             case .roaming(let old, _): return [.event(FirmwareEvent(code: .link, reason: 1, address: old))]
             case .idle, .linked: return []
             }
-        // Ignore the hidden station's own beacon loss. The firmware counts beacons.
+        // Ignore a beacon loss that the hidden station reports, because the firmware counts beacons.
         case .disconnected(let reason, let isByAccessPoint):
             guard isByAccessPoint, let link else { return [] }
             phase = .idle
@@ -392,10 +392,10 @@ struct Firmware {
         return events.map { .event($0) } + resumeAccessPoint()
     }
 
-    /// Roams to the network's strongest other access point, if it is stronger by `roaming.delta`.
+    /// Roams to the network's strongest other access point if it is stronger by at least `roaming.delta`.
     private mutating func roam(among found: [AirBSS]) -> [Effect] {
         roaming.search = nil
-        // With SAE by the host, the firmware cannot roam.
+        // The firmware cannot roam if the host performs SAE.
         guard let link, !link.order.isAuthenticatedByHost, let signal = link.figures.average else { return [] }
         let others = found.filter { bss in
             bss.bssid != link.bss.bssid && bss.element(Elements.ssid).map(Array.init) == link.order.ssid.bytes
@@ -417,10 +417,10 @@ struct Firmware {
 
     mutating func sends(at now: Instant) { powerSave.wake(at: now) }
 
-    /// Returns when a frame that is sent now reaches the host.
+    /// Returns the time at which a frame that the access point sends now reaches the host.
     mutating func arrival(at now: Instant) -> Instant {
         guard let link else { return now }
-        // Units of 1024 µs.
+        // The beacon interval is in units of 1024 µs.
         let interval = Duration.microseconds(1024 * Int64(link.bss.beaconInterval))
         return powerSave.arrival(at: now, beaconsSince: link.lastBeacon, every: interval)
     }
@@ -447,7 +447,7 @@ struct Firmware {
         if link.lastBeacon + beaconTimeout <= now {
             phase = .idle
             effects.append(.event(FirmwareEvent(code: .link, reason: 1, address: link.bss.bssid)))
-            effects.append(.order(.leave(reason: 4)))  // Reason 4, inactivity: beacon loss.
+            effects.append(.order(.leave(reason: 4)))  // Reason 4 (inactivity) for a beacon loss.
             return effects
         }
         guard let signal = link.figures.average else { return effects }
@@ -466,11 +466,11 @@ struct Firmware {
     }
 }
 
-/// Roaming by the firmware, which `roamoff=1` disables.
+/// State of roaming by the firmware. The driver's option `roamoff=1` disables roaming.
 private struct Roaming {
     /// Signal in dBm below which the firmware roams.
     var trigger = -75
-    /// Required improvement in dB.
+    /// Required improvement of the signal in dB.
     var delta = 20
     var search: UInt32?
     private var last: Instant?
@@ -483,24 +483,24 @@ private struct Roaming {
 }
 
 public struct RadioFaults: Sendable, Equatable {
-    /// The firmware refuses every scan. The driver reports EBADE.
+    /// The firmware refuses every scan. The driver then reports EBADE.
     public var refusesScans = false
-    /// The firmware never reports the end of a scan. The driver times out after 10 s.
+    /// The firmware never reports the end of a scan. The driver gives up after 10 s.
     public var hasEndlessScans = false
-    /// The firmware does not answer commands until it is reloaded. It still transfers frames.
+    /// The firmware answers no commands until a reload. It still transfers frames.
     public var hangs = false
 
     public init() {}
 }
 
-/// Signal levels at which the driver wants an event ("rssi_event").
+/// Signal levels at which the driver wants an event (variable "rssi_event").
 struct SignalLevels: Equatable {
     private let levels: [Int]
     private var last: Int?
 
     init(_ levels: [Int]) { self.levels = levels }
 
-    /// - Parameter argument: minimum interval of events, number of levels, and levels in dBm.
+    /// - Parameter argument: minimum interval of events, number of levels, and the levels in dBm.
     init(_ argument: ArraySlice<UInt8>) throws(DongleError) {
         guard let count = argument.little(4, as: UInt8.self), count <= 8, let list = argument.bytes(5, Int(count))
         else {
@@ -511,14 +511,14 @@ struct SignalLevels: Equatable {
 
     mutating func forget() { last = nil }
 
-    /// Whether the signal lies between other levels than at the last call. True at the first call.
+    /// Whether the signal has crossed a level since the last call. True at the first call if there are levels.
     mutating func hasCrossed(_ signal: Int) -> Bool {
         let place = levels.prefix { signal > $0 }.count
         defer { last = place }
         return !levels.isEmpty && place != last
     }
 
-    /// Returns the event in big-endian, unlike the data of other events.
+    /// Returns the event for a crossed level, with big-endian data.
     static func event(_ signal: Int, of bssid: BSSID) -> FirmwareEvent {
         var data: [UInt8] = []
         for number in [signal, signal - AirBSS.noise, AirBSS.noise] { data.append(big: Int32(clamping: number)) }

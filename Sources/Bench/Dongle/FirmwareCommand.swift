@@ -1,8 +1,8 @@
-/// A command of the driver (BCDC): a header of 16 bytes, little-endian, and a buffer.
+/// A command of the driver (BCDC): a header of 16 bytes, little-endian, and an argument.
 struct FirmwareCommand: Equatable {
     let subject: Subject
     let isSet: Bool
-    /// The driver's interface number. 0 is the first.
+    /// Number of the driver's interface. 0 is the first interface.
     let interface: UInt8
     /// Requested length of the answer, in bytes.
     let outputLength: Int
@@ -17,7 +17,7 @@ struct FirmwareCommand: Equatable {
     private static let headerLength = 16
     private static let longestOutput = 16_384
     private static let longestName = 63
-    /// Prefix of a variable for another interface. The interface number follows the variable's name.
+    /// Prefix in the name of a variable of another interface. The interface's number follows the name.
     private static let interfacePrefix = "bsscfg:"
 
     init(_ bytes: ArraySlice<UInt8>) throws(DongleError) {
@@ -56,7 +56,8 @@ struct FirmwareCommand: Equatable {
         static let set: UInt32 = 2
     }
 
-    /// Returns the answer in wire format: the header with the result, and data cut or padded to the requested length.
+    /// Returns the answer in wire format: the header with the result, then data truncated or padded to the requested
+    /// length.
     func response(_ answer: FirmwareAnswer) -> [UInt8] {
         var response = Array(header)
         switch answer {

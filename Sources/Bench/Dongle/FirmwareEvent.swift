@@ -5,7 +5,7 @@ struct FirmwareEvent: Equatable {
     let code: Code
     var status: Status = .success
     var reason: UInt32 = 0
-    /// Bit 0 of LINK: the link is up.
+    /// Flags of the event. Bit 0 of LINK means that the link is up.
     var flags: UInt16 = 0
     var address: BSSID?
     var interface: UInt8 = 0
@@ -14,7 +14,8 @@ struct FirmwareEvent: Equatable {
     enum Code: UInt32 {
         case setSSID = 0
         case deauthenticated = 6
-        /// A station has joined the firmware's access point. The data has the elements of its request.
+        /// A station has joined the firmware's access point. The event's data has the elements of the station's
+        /// request.
         case stationJoined = 8
         case stationJoinedAgain = 10
         case link = 16
@@ -36,13 +37,13 @@ struct FirmwareEvent: Equatable {
         case partial = 8
     }
 
-    /// Returns the Ethernet frame without the bus header.
+    /// Returns the event as an Ethernet frame, without the bus header.
     /// - Parameter own: address of the dongle.
     func frame(from own: BSSID) -> [UInt8] {
         var frame = own.bytes + own.bytes
         frame[6] |= 2
         frame.append(big: UInt16(0x886c))
-        // Vendor header: subtype, length, version, OUI and its subtype.
+        // The vendor header has a subtype, a length, a version, the OUI and the OUI's subtype.
         frame.append(big: UInt16(0x8001))
         frame.append(big: UInt16(clamping: 54 + data.count))
         frame += [0, 0x00, 0x10, 0x18]
@@ -52,7 +53,7 @@ struct FirmwareEvent: Equatable {
         for number in [code.rawValue, status.rawValue, reason, 0] { frame.append(big: number) }
         frame.append(big: UInt32(clamping: data.count))
         frame += address?.bytes ?? Array(repeating: 0, count: 6)
-        // Interface name in 16 bytes, interface number, and network number, which is equal here.
+        // Interface name in 16 bytes, interface number, and network number. Both numbers are equal here.
         frame += Array((interface == 0 ? "wl0" : "wl0.\(interface)").utf8).resized(to: 16)
         frame += [interface, interface]
         return frame + data
@@ -60,7 +61,7 @@ struct FirmwareEvent: Equatable {
 
     enum InterfaceRole: UInt8 {
         case accessPoint = 1
-        /// Discovery device of Wi-Fi Direct, which carries no data.
+        /// Interface of the Wi-Fi Direct discovery device, which carries no data.
         case direct = 4
     }
 
@@ -73,12 +74,13 @@ struct FirmwareEvent: Equatable {
     }
 }
 
-/// Header of four bytes before each frame on the bulk endpoints.
+/// Header of four bytes before each frame at the bulk endpoints.
 enum FrameHeader {
     /// Returns a header with version 2, no priority and no further words.
     static func toHost(from interface: UInt8) -> [UInt8] { [0x20, 0, interface & 0xf, 0] }
 
-    /// - Returns: the driver's interface and the Ethernet frame of a transfer; nil if it is too short.
+    /// - Returns: the number of the driver's interface and the Ethernet frame in a transfer; nil if the transfer is too
+    ///   short.
     static func frame(in transfer: ArraySlice<UInt8>) -> (interface: UInt8, frame: ArraySlice<UInt8>)? {
         guard let interface = transfer.little(2, as: UInt8.self), let words = transfer.little(3, as: UInt8.self) else {
             return nil

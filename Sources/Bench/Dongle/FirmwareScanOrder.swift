@@ -1,13 +1,13 @@
 import AgentModel
 
-/// A scan that the driver requests ("escan").
+/// A scan that the driver requests (variable "escan").
 struct FirmwareScanOrder: Equatable {
     let syncID: UInt16
-    /// SSIDs to probe for; empty for a passive scan.
+    /// SSIDs to probe for, nil for any network; empty for a passive scan.
     let ssids: [SSID?]
-    /// Channels to scan; empty for all.
+    /// Channels to scan; empty for all channels.
     let channels: [ChannelSpec]
-    /// Time per channel in milliseconds; nil for the firmware's setting.
+    /// Active dwell time per channel in milliseconds; nil for the firmware's setting.
     let active: Int?
     let passive: Int?
 
@@ -16,12 +16,12 @@ struct FirmwareScanOrder: Equatable {
     static let mostSSIDs = 16
     private static let passiveKind: UInt8 = 1
 
-    /// Creates a scan by the firmware for one network, on one or all channels.
+    /// Creates a scan for one network on one channel or all channels, which the firmware starts without the driver.
     init(for ssid: SSID, on channel: ChannelSpec? = nil) {
         (syncID, ssids, channels, active, passive) = (0, [ssid], channel.map { [$0] } ?? [], nil, nil)
     }
 
-    /// - Parameter argument: value of the variable `escan` with action 1 (start).
+    /// - Parameter argument: value of the variable "escan" with action 1 (start).
     init(_ argument: ArraySlice<UInt8>) throws(DongleError) {
         let parameters = argument.dropFirst(8)
         guard argument.count >= Self.fixedLength, let syncID = argument.little(6, as: UInt16.self),
@@ -53,7 +53,7 @@ struct FirmwareScanOrder: Equatable {
         self.ssids = ssids
     }
 
-    /// Parses a length and a name; nil for the empty name, which probes for all networks.
+    /// Parses a length and a name. Returns nil for an empty name, which probes for all networks.
     private static func name(_ bytes: ArraySlice<UInt8>) throws(DongleError) -> SSID? {
         guard let length = bytes.little(0, as: UInt32.self), length <= 32, let name = bytes.bytes(4, Int(length)) else {
             throw .malformed("name of a network")
@@ -76,12 +76,12 @@ struct FirmwareScanOrder: Equatable {
 }
 
 struct ScanTimes: Equatable {
-    /// Dwell time of an active scan in milliseconds.
+    /// Active dwell time in milliseconds.
     var active = 40
-    /// Dwell time in milliseconds on channels without permission to send, or without SSIDs.
+    /// Passive dwell time in milliseconds: on channels without permission to send, or for a scan without SSIDs.
     var passive = 120
 
-    /// Minimum time from the order to its results.
+    /// Returns the minimum time from the order to its results.
     func duration(of order: FirmwareScanOrder, in plan: ChannelPlan) -> Duration {
         let channels = order.channels.isEmpty ? plan.all : order.channels
         let total = channels.reduce(0) { total, channel in

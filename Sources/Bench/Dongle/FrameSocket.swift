@@ -1,11 +1,11 @@
 import CLinux
 import Glibc
 
-/// Packet socket for Ethernet frames of the hidden station's interface. Both threads use it.
+/// Packet socket for Ethernet frames of the hidden station's interface. The driver's and the radio's thread use it.
 final class FrameSocket: Sendable {
     let descriptor: Int32
 
-    /// Longest frame that fits into a transfer with its header of four bytes.
+    /// Maximum length of a frame in bytes, so that it fits into a transfer with its header of four bytes.
     private static let longestFrame = 1590
 
     init(interface: String) throws(DongleError) {
@@ -15,7 +15,7 @@ final class FrameSocket: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Sends a frame without waiting. A frame can get lost, as with a radio.
+    /// Sends a frame without waiting. The kernel may drop the frame, as a radio does.
     func send(_ frame: ArraySlice<UInt8>) {
         _ = frame.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_DONTWAIT)) }
     }

@@ -4,19 +4,19 @@ import Glibc
 import Linux
 import Synchronization
 
-/// A USB Wi-Fi dongle with its own firmware, in software. The kernel's unmodified driver (brcmfmac) finds it at the
+/// A simulated USB Wi-Fi dongle with its own firmware. The kernel's unmodified driver (brcmfmac) finds it at the
 /// virtual host controller (vhci_hcd). A hidden simulated radio carries out the driver's commands.
 ///
-/// One thread answers the driver at once from the state of `Firmware`. A second thread operates the hidden station,
-/// which may wait for locks that the driver's callers hold.
+/// One thread answers the driver at once from the state of `Firmware`. A second thread operates the hidden station and
+/// may wait for locks that the driver's callers hold.
 public final class FullMACDongle: Sendable {
     private let core: Core
     private let threads: Mutex<[pthread_t]>
 
     /// Plugs a dongle in. Needs the modules vhci_hcd, brcmfmac and mac80211_hwsim.
     /// - Parameters:
-    ///   - interface: interface of the hidden station. It is up, in the network namespace of the calling thread.
-    ///   - log: file for the firmware's log.
+    ///   - interface: interface of the hidden station, which is up in the calling thread's network namespace.
+    ///   - log: path of the firmware's log.
     /// - Throws: `DongleError` if the interface is missing or the kernel refuses.
     public init(over interface: String, log: String) throws(DongleError) {
         let log = DongleLog(log)
@@ -33,7 +33,7 @@ public final class FullMACDongle: Sendable {
 
     deinit { unplug() }
 
-    /// Removes the dongle permanently without sending any frame, as if it were pulled.
+    /// Unplugs the dongle for good. The dongle sends no further frame.
     public func unplug() {
         core.end()
         for thread in threads.withLock({ threads in
@@ -98,7 +98,7 @@ private final class Core: Sendable {
                 port.answer(.sent(sequence: urb.sequence, count: urb.length))
             }
         }
-        log.log("the plug is pulled")
+        log.log("the dongle is unplugged")
     }
 
     private func control(_ urb: URB, _ data: ArraySlice<UInt8>, _ response: inout [UInt8]) {
@@ -119,11 +119,11 @@ private final class Core: Sendable {
         }
     }
 
-    /// Restarts the firmware, as a driver that finds the dongle loads it.
+    /// Restarts the firmware. The driver loads it when it finds the dongle.
     private func restart() {
         port.forgetFrames()
         firmware.withLock { firmware in perform(firmware.restart(), of: firmware) }
-        log.log("the firmware is started")
+        log.log("the firmware has restarted")
     }
 
     private func perform(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
@@ -139,7 +139,7 @@ private final class Core: Sendable {
         }
     }
 
-    /// Sends a frame after the keys and joins that were ordered earlier.
+    /// Sends a frame. Keys and joins that were ordered earlier are carried out first.
     private func send(_ frame: ArraySlice<UInt8>, by interface: UInt8) {
         if firmware.withLock({ $0.accessPoint?.interface == interface }) {
             orders.withLock { $0.waiting.append(.accessPoint(.send(frame))) }
@@ -150,7 +150,7 @@ private final class Core: Sendable {
             return !orders.isBusy && orders.waiting.isEmpty
         }
         if isNext { frames.send(frame) }
-        // The radio is awake, so the access point sends all buffered frames at once.
+        // The radio is awake now, so the access point sends all buffered frames at once.
         firmware.withLock { $0.sends(at: .now) }
         if kept.withLock({ !$0.isEmpty }) {
             kept.withLock { kept in for place in kept.indices { kept[place].arrival = .now } }
@@ -158,10 +158,10 @@ private final class Core: Sendable {
         }
     }
 
-    /// Frames that the access point buffers while the radio sleeps, with their arrival times.
+    /// Frames that the access point buffers while the radio sleeps, with the times at which they arrive.
     private let kept = Mutex<[(arrival: Instant, frame: [UInt8])]>([])
 
-    /// Performs effects. The firmware must be locked, so that events and orders keep their order.
+    /// Performs effects. Lock the firmware during the call, so that events and orders keep their order.
     private func perform(_ effects: [Firmware.Effect], of firmware: borrowing Firmware) {
         for effect in effects {
             switch effect {
@@ -171,14 +171,14 @@ private final class Core: Sendable {
             case .event(let event) where firmware.isWanted(event):
                 log.log(event)
                 port.deliver(event.frame(from: firmware.address))
-            case .event(let event): log.log("event \(event.code): not asked for")
+            case .event(let event): log.log("event \(event.code): not requested by the driver")
             }
         }
     }
 
-    // MARK: The air's thread
+    // MARK: The radio's thread
 
-    /// Returns the next order; nil without one. Marks the previous one as done.
+    /// Returns the next order; nil if there is none. Marks the previous order as done.
     func nextOrder() -> AirOrder? {
         orders.withLock { orders in
             orders.isBusy = !orders.waiting.isEmpty
@@ -211,7 +211,7 @@ private final class Core: Sendable {
         }
     }
 
-    /// Delivers received frames in order, once the radio is awake.
+    /// Delivers received frames in order. Frames that arrive during sleep wait until the radio is awake.
     func deliverFrames() {
         while let frame = frames.receive() {
             let arrival = firmware.withLock { $0.arrival(at: .now) }
@@ -230,12 +230,12 @@ private final class Core: Sendable {
     var frameDescriptor: Int32 { frames.descriptor }
 }
 
-private final class Air: @unchecked Sendable {  // Made on one thread, then used on another one only.
+private final class Air: @unchecked Sendable {  // One thread creates it, one other thread uses it.
     private let core: Core
     private let station: HwsimStation
     private var nextMeasure = Instant.now
 
-    /// Interval of measurements, shorter than the beacon interval of 102 ms.
+    /// Interval of measurements. It is shorter than the beacon interval of 102 ms.
     private static let measureInterval = Duration.milliseconds(100)
 
     init(core: Core, station: HwsimStation) {

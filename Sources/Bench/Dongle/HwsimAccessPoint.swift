@@ -3,8 +3,8 @@ import CNetlink
 import Glibc
 import Netlink
 
-/// Runs the firmware's access point on a separate interface of the hidden radio, with beacons, authentication and
-/// association. Used by the hidden station's thread, in its network namespace.
+/// Runs the firmware's access point on a separate interface of the hidden radio: beacons, authentication and
+/// association. The hidden station's thread uses it, in its network namespace.
 final class HwsimAccessPoint: HwsimInterface {
     let order: AccessPointOrder
     let frames: FrameSocket
@@ -13,16 +13,17 @@ final class HwsimAccessPoint: HwsimInterface {
     let conversation: NetlinkConversation
     private let requests: NetlinkConversation
     let log: DongleLog
-    /// Association IDs of the stations.
+    /// Association ID of each station.
     private var associations: [BSSID: UInt16] = [:]
 
     private static let name = "softap"
     private static let mostStations: UInt16 = 2007
 
-    /// Creates the interface and sends beacons.
+    /// Creates the interface and starts to send beacons.
     /// - Parameters:
-    ///   - radio: index of an interface of the radio.
-    ///   - conversation: owns the new interface, which is removed with it.
+    ///   - radio: index of any interface of the radio.
+    ///   - conversation: socket that owns the new interface. The kernel removes the interface when the socket is
+    ///     closed.
     init(
         _ order: AccessPointOrder, besides radio: UInt32, family: UInt16, conversation: NetlinkConversation,
         log: DongleLog
@@ -57,7 +58,7 @@ final class HwsimAccessPoint: HwsimInterface {
         log.log("the access point is off")
     }
 
-    /// Becomes readable when a station sends a request.
+    /// File descriptor that becomes readable when a station sends a request.
     var requestDescriptor: Int32 { requests.descriptor }
 
     private var startRequest: NetlinkRequest {
@@ -111,19 +112,19 @@ final class HwsimAccessPoint: HwsimInterface {
         request.attributes.put(NL80211_ATTR_KEY_IDX, key.index)
         guard key.index < 4 else {
             request.attributes.putFlag(NL80211_ATTR_KEY_DEFAULT_MGMT)
-            attempt("send with the key of the group", request)
+            attempt("use the group key for sending", request)
             return
         }
         request.attributes.putFlag(NL80211_ATTR_KEY_DEFAULT)
         request.attributes.putNested(NL80211_ATTR_KEY_DEFAULT_TYPES) { types in
             types.putFlag(NL80211_KEY_DEFAULT_TYPE_MULTICAST)
         }
-        attempt("send with the key of the group", request)
+        attempt("use the group key for sending", request)
     }
 
     private static func flag(_ flag: nl80211_sta_flags) -> UInt32 { 1 << flag.rawValue }
 
-    /// Encodes a mask and the flags to set (`struct nl80211_sta_flag_update`).
+    /// Encodes a mask and the flags to set within it (`struct nl80211_sta_flag_update`).
     private static func flags(_ mask: UInt32, _ set: UInt32) -> [UInt8] {
         var flags: [UInt8] = []
         flags.append(little: mask)
@@ -155,7 +156,7 @@ final class HwsimAccessPoint: HwsimInterface {
         case ManagementFrame.probeRequest:
             if frame.asks(for: order.ssid, isHidden: order.isHidden) { send(order.probeResponse(to: frame.station)) }
         case ManagementFrame.authentication:
-            // Only Open System is supported. Refuse SAE as an unknown algorithm.
+            // Only Open System is supported. Refuse SAE as an unknown algorithm (status 13).
             let isOpen = frame.body[...].little(0, as: UInt16.self) == 0
             send(order.authentication(to: frame.station, status: isOpen ? 0 : 13))
         case ManagementFrame.associationRequest, ManagementFrame.reassociationRequest:
@@ -193,6 +194,7 @@ final class HwsimAccessPoint: HwsimInterface {
         return [.stationJoined(station, elements: request.elements, isAgain: request.isAgain)]
     }
 
+    /// Removes a station.
     /// - Returns: true if the station was known.
     @discardableResult
     private func forget(_ station: BSSID) -> Bool {
@@ -204,7 +206,7 @@ final class HwsimAccessPoint: HwsimInterface {
     }
 }
 
-/// An interface of the hidden radio, operated by nl80211.
+/// An interface of the hidden radio, operated over nl80211.
 protocol HwsimInterface {
     var index: UInt32 { get }
     var family: UInt16 { get }

@@ -4,8 +4,8 @@ import Glibc
 import Linux
 import Netlink
 
-/// Carries out the firmware's orders: a mac80211_hwsim station in its own network namespace, operated by nl80211. It
-/// has its own thread, because its requests wait for kernel locks.
+/// The hidden station: a mac80211_hwsim station in a separate network namespace, operated over nl80211. It carries out
+/// the firmware's orders on a separate thread, because its requests wait for kernel locks.
 final class HwsimStation: HwsimInterface {
     let address: BSSID
     private let interface: String
@@ -24,7 +24,7 @@ final class HwsimStation: HwsimInterface {
 
     private enum LinkState: Equatable {
         case none
-        /// Scans for the access point before the host authenticates.
+        /// The station scans for the access point. The host authenticates afterwards.
         case looking(JoinOrder)
         case authenticating(JoinOrder, AirBSS)
         case joining(JoinOrder)
@@ -32,17 +32,17 @@ final class HwsimStation: HwsimInterface {
     }
 
     private struct RunningScan {
-        /// Number of the driver's scan; 0 for the station's own scan for a join.
+        /// Number of the firmware's scan; 0 for a scan that the station starts for a join.
         let number: UInt32
         let order: FirmwareScanOrder
         let started: Instant
-        /// SSIDs for the remaining rounds. The radio takes four at a time.
+        /// SSIDs for the remaining rounds, at most four in each, because the radio accepts four at a time.
         var rounds: ArraySlice<[SSID?]>
     }
 
     private static let namesAtOnce = 4
 
-    /// - Parameter interface: is up, in the network namespace of the calling thread.
+    /// - Parameter interface: name of an interface that is up in the calling thread's network namespace.
     init(interface: String, frames: FrameSocket, log: DongleLog) throws(DongleError) {
         (self.frames, self.log, self.interface) = (frames, log, interface)
         index = UInt32(clamping: if_nametoindex(interface))
@@ -71,7 +71,7 @@ final class HwsimStation: HwsimInterface {
         answers.attributes.put(NL80211_ATTR_FRAME_TYPE, UInt16(0xd0))
         answers.attributes.put(NL80211_ATTR_FRAME_MATCH, bytes: AssociationQuery.answer)
         try newsSocket.ask(answers, attempting: "receive the answers to SA queries")
-        // A station that is still connected from an earlier dongle would refuse to connect.
+        // End the link of an earlier dongle: a connected station refuses to connect.
         attempt("end an old link", self.request(NL80211_CMD_DISCONNECT))
         var awake = self.request(NL80211_CMD_SET_POWER_SAVE)
         awake.attributes.put(NL80211_ATTR_PS_STATE, NL80211_PS_DISABLED.rawValue)
@@ -80,7 +80,7 @@ final class HwsimStation: HwsimInterface {
         readChannels()
     }
 
-    /// Becomes readable when something happens in the air.
+    /// File descriptor that becomes readable when the kernel reports an event of the station.
     var newsDescriptor: Int32 { newsSocket.descriptor }
 
     // MARK: Orders
@@ -153,7 +153,7 @@ final class HwsimStation: HwsimInterface {
         scan?.rounds = running.rounds.dropFirst()
         var request = request(NL80211_CMD_TRIGGER_SCAN)
         let wanted = running.order.channels.compactMap(\.frequency)
-        // The kernel refuses a scan with an unknown frequency.
+        // Leave out unknown frequencies: the kernel refuses a scan with such a frequency.
         let offered = wanted.isEmpty ? Array(channels).sorted() : wanted.filter(channels.contains)
         request.attributes.putNested(NL80211_ATTR_SCAN_FREQUENCIES) { list in
             for (number, frequency) in offered.enumerated() { list.put(number + 1, UInt32(frequency.megahertz)) }
@@ -176,7 +176,7 @@ final class HwsimStation: HwsimInterface {
         let end = Instant.now + .seconds(1)
         while .now < end {
             _ = Readiness.readable.wait(on: newsDescriptor, within: end - .now)
-            // Keep news about a link. News about scans concern the aborted one.
+            // Keep messages about a link. Drop messages about scans, which concern the aborted scan.
             let news = newsSocket.news()
             waitingNews += news.filter { !Self.isScanEnd($0) }
             if news.contains(where: Self.isScanEnd) { return }
@@ -213,7 +213,7 @@ final class HwsimStation: HwsimInterface {
         if !order.security.isEmpty {
             request.attributes.put(NL80211_ATTR_IE, bytes: order.security + element)
             request.attributes.putFlag(NL80211_ATTR_PRIVACY)
-            // Before the port is authorised, only frames of the handshake pass.
+            // Let only frames of the key handshake pass until the port is authorised.
             request.attributes.putFlag(NL80211_ATTR_CONTROL_PORT)
         }
         if let suites = SecuritySuites(order.security[...]) {
@@ -228,17 +228,17 @@ final class HwsimStation: HwsimInterface {
         }
     }
 
-    // MARK: Joins in which the host authenticates
+    // MARK: Joins with authentication by the host
 
-    /// Finds the access point, by a scan unless it was seen recently.
+    /// Looks for the access point. Starts a scan unless it was seen recently.
     private func look(for order: JoinOrder) -> [AirEvent] {
         link = .looking(order)
-        // The end of a running scan will also find it.
+        // If a scan is running, its end also looks for the access point.
         guard scan == nil else { return [] }
         return found(order) ?? begin(FirmwareScanOrder(for: order.ssid, on: order.channel), number: 0)
     }
 
-    /// Asks the host to authenticate, if the access point is known; else returns nil.
+    /// Asks the host to authenticate. Returns nil if the access point is unknown.
     private func found(_ order: JoinOrder) -> [AirEvent]? {
         guard let bss = access(of: order) else { return nil }
         link = .authenticating(order, bss)
@@ -253,10 +253,11 @@ final class HwsimStation: HwsimInterface {
         }.max { $0.signal < $1.signal }
     }
 
-    /// Maximum age of a scan result. The kernel drops results after 30 s.
+    /// Maximum age of a usable scan result. The kernel drops results after 30 s.
     private static let memory = Duration.seconds(20)
 
-    /// - Parameter events: events for the ended scan, if the firmware ordered it.
+    /// Handles the end of a scan.
+    /// - Parameter events: events to report if the firmware ordered the scan.
     private func ended(_ scan: RunningScan, _ events: [AirEvent]) -> [AirEvent] {
         guard case .looking(let order) = link else { return events }
         guard scan.number == 0 else { return events + look(for: order) }
@@ -269,7 +270,7 @@ final class HwsimStation: HwsimInterface {
         guard case .authenticating(let order, let bss) = link, bss.bssid == frame.accessPoint else { return [] }
         var request = request(NL80211_CMD_AUTHENTICATE, with: bss, of: order)
         request.attributes.put(NL80211_ATTR_AUTH_TYPE, NL80211_AUTHTYPE_SAE.rawValue)
-        // Starts with the transaction number.
+        // The data starts with the transaction number, after the algorithm.
         request.attributes.put(NL80211_ATTR_AUTH_DATA, bytes: Array(frame.body.dropFirst(2)))
         log.log("authentication, transaction \(frame.body[...].little(2, as: UInt16.self) ?? 0)")
         return attempt("authenticate", request) ? [] : [failed(bss)]
@@ -278,8 +279,8 @@ final class HwsimStation: HwsimInterface {
     private func associate() -> [AirEvent] {
         guard case .authenticating(let order, let bss) = link else { return [] }
         var request = request(NL80211_CMD_ASSOCIATE, with: bss, of: order)
-        // The driver passes on one element only. The firmware adds another to announce hash-to-element, like
-        // wpa_supplicant with `sae_pwe` 2 (IEEE 802.11-2020, 9.4.2.241).
+        // The driver passes on one element only. Add another one, as wpa_supplicant does with `sae_pwe` 2: it announces
+        // hash-to-element (IEEE 802.11-2020, 9.4.2.241).
         let canHash = bss.element(Elements.rsnExtension)?.first.map { $0 & 0x20 != 0 } ?? false
         putSecurity(of: order, adding: canHash ? [Elements.rsnExtension, 1, 0x20] : [], in: &request)
         guard attempt("associate", request) else { return [failed(bss)] }
@@ -323,7 +324,7 @@ final class HwsimStation: HwsimInterface {
         link = .none
         request.attributes.put(NL80211_ATTR_REASON_CODE, reason)
         attempt("disconnect", request)
-        // Discard earlier news about the link: they concern the old one.
+        // Discard earlier messages about the link, because they concern the old link.
         waitingNews = (waitingNews + newsSocket.news()).filter(Self.isScanEnd)
     }
 
@@ -333,7 +334,7 @@ final class HwsimStation: HwsimInterface {
             key.request(family: family, interface: index))
     }
 
-    // MARK: What happens
+    // MARK: Messages of the kernel
 
     func readNews() -> [AirEvent] {
         let news = waitingNews + newsSocket.news()
@@ -358,7 +359,7 @@ final class HwsimStation: HwsimInterface {
             return ended(scan, [.scanFailed(scan.number)])
         case NL80211_CMD_AUTHENTICATE: return [authenticated(attributes)].compactMap(\.self)
         case NL80211_CMD_ASSOCIATE:
-            // CONNECT reports any answer.
+            // Ignore the message if there was an answer, because CONNECT reports each answer.
             guard case .joining(let order) = link, attributes[NL80211_ATTR_TIMED_OUT] != nil else { return [] }
             link = .none
             return [.joinFailed(order.bssid, isAbsent: true)]
@@ -395,11 +396,11 @@ final class HwsimStation: HwsimInterface {
         return .joined(bss, request: Array(elements[0]), response: Array(elements[1]))
     }
 
-    // MARK: Whether the access point still knows the keys
+    // MARK: SA query
 
     private func newQuery(because frame: ArraySlice<UInt8>) -> AssociationQuery? {
         guard case .linked(let bssid) = link, AssociationQuery.isOfAStranger(frame) else { return nil }
-        log.log("a goodbye without protection")
+        log.log("deauthentication without protection")
         return AssociationQuery(to: bssid, at: .now)
     }
 
@@ -418,7 +419,7 @@ final class HwsimStation: HwsimInterface {
             return []
         case .lost:
             log.log("no answer to any SA query")
-            // Disconnect because only this side has the keys (reason 2).
+            // Disconnect with reason 2: the access point no longer has the keys.
             leave(reason: 2)
             return [.disconnected(reason: 2, isByAccessPoint: true)]
         }
@@ -433,7 +434,7 @@ final class HwsimStation: HwsimInterface {
 
     private func known(where isWanted: (AirBSS) -> Bool) -> [AirBSS] {
         var list: [AirBSS] = []
-        attempt("read what was heard", request(NL80211_CMD_GET_SCAN), isDump: true) { message in
+        attempt("read scan results", request(NL80211_CMD_GET_SCAN), isDump: true) { message in
             if let bss = AirBSS(message, now: .now), isWanted(bss) { list.append(bss) }
         }
         return list
@@ -448,7 +449,7 @@ final class HwsimStation: HwsimInterface {
             answer = answer ?? StationFigures(message).map { ($0, StationFigures.beacons(message)) }
         }
         guard var answer else { return nil }
-        // mac80211 (6.1) reports average and count of the previous link before the first beacon.
+        // Before the first beacon of a link, mac80211 (6.1) reports the previous link's average and count. Ignore them.
         if awaitsBeacon {
             awaitsBeacon = answer.beacons == countBefore ?? answer.beacons
             countBefore = awaitsBeacon ? answer.beacons : nil
@@ -456,7 +457,7 @@ final class HwsimStation: HwsimInterface {
         }
         let isScanning = scan != nil
         var beacon: Instant?
-        // During a scan, beacons of the link are not counted. Use the scan result instead.
+        // During a scan, the kernel does not count beacons of the link. Use the scan result instead.
         if isScanning || wasScanning {
             beacon = known { $0.bssid == bssid }.first?.lastSeen
         } else if answer.beacons != beacons {

@@ -1,16 +1,16 @@
 import AgentModel
 
-/// A join that the driver requests, with its earlier settings.
+/// A join that the driver requests, with the settings that it made earlier.
 struct JoinOrder: Equatable {
     let ssid: SSID
-    /// Access point to join; nil for any of the network.
+    /// Access point to join; nil for any access point of the network.
     var bssid: BSSID?
-    /// Channel of the access point; nil if the firmware must scan for it.
+    /// Channel of the access point; nil if the firmware must scan all channels.
     var channel: ChannelSpec?
     /// Security element of the station; empty for none.
     var security: [UInt8] = []
 
-    /// Command of the driver, which determines the offsets after the name.
+    /// The driver's command for a join. It determines the offsets of the fields after the name.
     enum Form {
         case join
         case setSSID
@@ -24,7 +24,7 @@ struct JoinOrder: Equatable {
         else { throw .malformed("name in a join of \(argument.count) bytes") }
         self.ssid = ssid
         let address = argument.bytes(form.bssid, 6)
-        // Group addresses and zeros mean any access point.
+        // Group addresses and the zero address mean any access point.
         let isOne = address.map { $0.first.map { $0 & 1 == 0 } ?? false && $0.contains { $0 != 0 } } ?? false
         bssid = isOne ? address.flatMap { BSSID(bytes: $0) } : nil
         let count = argument.little(form.bssid + 8, as: UInt32.self) ?? 0
@@ -39,11 +39,11 @@ struct SecuritySuites: Equatable {
     let pairwise: UInt32
     let keyManagement: UInt32
     let canProtectFrames: Bool
-    /// Whether the element has a PMKID of an earlier authentication.
+    /// Whether the element has the PMKID of an earlier authentication.
     let namesKey: Bool
 
-    /// - Parameter element: with its header.
-    /// - Returns: nil for another element or a truncated one.
+    /// - Parameter element: element with its header.
+    /// - Returns: nil for another element, and for a truncated one.
     init?(_ element: ArraySlice<UInt8>) {
         guard let body = Elements.first(Elements.rsn, in: element) else { return nil }
         self.init(body: body)

@@ -6,9 +6,9 @@ struct KeyOrder: Equatable {
     let index: UInt8
     /// Key to install; empty to delete it.
     let key: [UInt8]
-    /// OUI and number (IEEE 802.11-2020, table 9-149): 00-0f-ac:4 is CCMP.
+    /// Cipher suite, as OUI and number (IEEE 802.11-2020, table 9-149): 00-0f-ac:4 is CCMP.
     let cipher: UInt32
-    /// The access point of a pairwise key; nil for a group key.
+    /// Station or access point of a pairwise key; nil for a group key.
     let address: BSSID?
     /// Number of the last frame received with this key; nil if unknown.
     let sequence: [UInt8]?

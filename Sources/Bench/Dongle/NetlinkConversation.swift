@@ -3,22 +3,22 @@ import CNetlink
 import Glibc
 import Netlink
 
-/// A netlink socket that blocks until each answer arrives, for a dedicated thread.
+/// A netlink socket. Requests block until their answer arrives, so use it on a dedicated thread.
 ///
-/// The socket belongs to the network namespace of the creating thread. Another thread may use it.
+/// The socket belongs to the network namespace of the thread that creates it. Another thread may use it.
 final class NetlinkConversation {
     let descriptor: Int32
     private var sequence: UInt32 = 0
 
     private static let largestDatagram = 32 * 1024
-    /// Time limit of an answer in seconds.
+    /// Time limit for an answer in seconds.
     private static let patience = 10
 
     init() throws(DongleError) {
         descriptor = socket(
             AF_NETLINK, Int32(SOCK_RAW.rawValue | SOCK_CLOEXEC.rawValue), Int32(NETLINK_GENERIC))
         guard descriptor >= 0 else { throw .refused("open a netlink socket", errno: errno) }
-        // An unbound socket would count as the sender of multicast messages and not receive them.
+        // Bind the socket, because an unbound socket receives no multicast messages.
         var address = sockaddr_nl()
         address.nl_family = sa_family_t(AF_NETLINK)
         let size = socklen_t(MemoryLayout.size(ofValue: address))
@@ -46,8 +46,8 @@ final class NetlinkConversation {
 
     /// Sends a request and waits for the answer.
     /// - Parameters:
-    ///   - isDump: requests a list.
-    ///   - attempt: text for the error.
+    ///   - isDump: whether the request asks for a list.
+    ///   - attempt: description of the request for an error.
     ///   - onPart: called for each message of the answer.
     func ask(
         _ request: NetlinkRequest, isDump: Bool = false, attempting attempt: String,
@@ -72,7 +72,7 @@ final class NetlinkConversation {
         }
     }
 
-    /// Returns the multicast messages received so far, without waiting.
+    /// Returns the multicast messages that have arrived. Does not wait.
     func news() -> [NetlinkMessage] {
         var news: [NetlinkMessage] = []
         while let datagram = receive(flags: Int32(MSG_DONTWAIT)) { news += NetlinkDatagram(datagram) }

@@ -1,26 +1,26 @@
 import AgentModel
 
-/// Sleep of the radio between beacons. Meanwhile the access point buffers its frames and announces them in the next
-/// beacon.
+/// Sleep of the radio between beacons. The access point buffers frames for a sleeping radio and announces them in the
+/// next beacon.
 struct PowerSave: Equatable {
     var mode = Mode.off
-    /// Idle time before the radio sleeps in mode `fast`.
+    /// Idle time after which the radio sleeps in mode `fast`.
     var sleepAfter = Duration.milliseconds(200)
     private var lastFrame: Instant?
 
     enum Mode: UInt32 {
         case off = 0
         case constant = 1
-        /// Sleeps after ``sleepAfter`` without traffic.
+        /// The radio sleeps after ``sleepAfter`` without traffic.
         case fast = 2
     }
 
     mutating func wake(at now: Instant) { lastFrame = max(lastFrame ?? now, now) }
 
-    /// Returns when a frame that is sent now reaches the host.
+    /// Returns the time at which a frame that the access point sends now reaches the host.
     /// - Parameters:
-    ///   - start: time of one of the access point's beacons.
-    ///   - interval: between beacons.
+    ///   - start: time of any beacon of the access point.
+    ///   - interval: time between beacons.
     mutating func arrival(at now: Instant, beaconsSince start: Instant, every interval: Duration) -> Instant {
         let period = max(interval.milliseconds, 1)
         let passed = max((now - start).milliseconds, 0)

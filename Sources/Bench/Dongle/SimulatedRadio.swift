@@ -2,7 +2,7 @@ import AgentModel
 import CNetlink
 import Netlink
 
-/// Creates and removes mac80211_hwsim radios like USB sticks, in the calling thread's network namespace. Uses the
+/// Creates and removes mac80211_hwsim radios in the calling thread's network namespace, like USB sticks. Uses the
 /// module's netlink family (drivers/net/wireless/mac80211_hwsim.h of Linux).
 public enum SimulatedRadio {
     private enum Command {
@@ -15,7 +15,7 @@ public enum SimulatedRadio {
         static let address = 22
     }
 
-    /// - Parameter phy: the kernel's name for the radio, such as `phy1`.
+    /// - Parameter phy: name of the radio in the kernel, such as `phy1`.
     public static func remove(_ phy: String) throws(DongleError) {
         let (conversation, family) = try open()
         var request = NetlinkRequest(family: family, command: Command.remove)
@@ -23,13 +23,13 @@ public enum SimulatedRadio {
         try conversation.ask(request, attempting: "remove \(phy)")
     }
 
-    /// Creates a radio with an interface. Check afterwards whether the interface exists.
-    /// - Parameter address: address of radio and interface.
+    /// Creates a radio with an interface. Check afterwards that the interface exists.
+    /// - Parameter address: address of the radio and its interface.
     public static func make(address: BSSID) throws(DongleError) {
         let (conversation, family) = try open()
         var request = NetlinkRequest(family: family, command: Command.make)
         request.attributes.put(Attribute.address, bytes: address.bytes)
-        // The kernel returns the radio's ID as an error number, so failures are not detectable here.
+        // Ignore errors: the kernel returns the radio's ID as an error number, so failures cannot be distinguished.
         try? conversation.ask(request, attempting: "make a radio with the address \(address)")
     }
 

@@ -1,38 +1,38 @@
 import AgentModel
 
-/// The firmware's access point. The driver sets it up by variables before switching it on.
+/// The firmware's access point. The driver sets variables for it before it switches it on.
 struct SoftAccessPoint: Equatable {
-    /// The driver's interface number: 0 instead of the station, others next to it.
+    /// Number of the driver's interface: 0 if the access point replaces the station, others next to the station.
     let interface: UInt8
     let address: BSSID
     var channel: ChannelSpec?
     /// Time between beacons, in units of 1024 µs.
     var beaconInterval: UInt16 = 100
-    /// DTIM period in beacons.
+    /// DTIM period as a number of beacons.
     var trafficInterval: UInt8 = 2
     var isHidden = false
     var security = Security()
     var ssid: SSID?
-    /// Whether the access point waits for the end of a join on another channel, as the radio has only one.
+    /// Whether the access point waits for the end of a join on another channel. The radio uses only one channel.
     var isSuspended = false
-    /// Group keys by index, set once by the driver.
+    /// Group keys by index. The driver sets each once.
     var groupKeys: [UInt8: KeyOrder] = [:]
-    /// Associated stations, with the times of their last frames.
+    /// Associated stations, with the time of each one's last frame.
     var stations: [BSSID: Instant] = [:]
 
     var isInsteadOfStation: Bool { interface == 0 }
     var isOn: Bool { ssid != nil && !isSuspended }
 
-    /// Security settings from the driver, in the firmware's numbers.
+    /// Security settings from the driver, as numbers of the firmware.
     struct Security: Equatable {
-        /// Bits of "wpa_auth". 0 is an open network.
+        /// Bits of "wpa_auth"; 0 is an open network.
         var keyManagements: UInt32 = 0
-        /// "mfp": 0 none, 1 optional, 2 required.
+        /// Value of "mfp", protected management frames: 0 none, 1 optional, 2 required.
         var frameProtection: UInt32 = 0
-        /// The opposite of "wme_bss_disable": 16 replay counters per key.
+        /// Opposite of "wme_bss_disable". If true, each key has 16 replay counters.
         var hasReplayCounters = false
 
-        /// Bits of the firmware and suites (IEEE 802.11-2020, table 9-151), in hostapd's order.
+        /// Firmware bits and suites of key managements (IEEE 802.11-2020, table 9-151), in hostapd's order.
         private static let known: [(bit: UInt32, suite: UInt32)] = [
             (0x40, 0x000f_ac01), (0x80, 0x000f_ac02), (0x1000, 0x000f_ac05), (0x8000, 0x000f_ac06),
         ]
@@ -41,8 +41,8 @@ struct SoftAccessPoint: Equatable {
 
         var suites: [UInt32] { Self.known.filter { keyManagements & $0.bit != 0 }.map(\.suite) }
 
-        /// RSN element (IEEE 802.11-2020, 9.4.2.24); empty for an open network. Equals hostapd's, as stations compare
-        /// the two. Only CCMP is supported.
+        /// RSN element (IEEE 802.11-2020, 9.4.2.24); empty for an open network. It must equal the element in the host's
+        /// handshake, because stations compare the two. Only CCMP is supported.
         var element: [UInt8] {
             guard !suites.isEmpty else { return [] }
             var body: [UInt8] = []
@@ -70,7 +70,7 @@ struct SoftAccessPoint: Equatable {
     }
 }
 
-/// Access point settings for the hidden radio, and the frames derived from them (IEEE 802.11-2020, 9.3.3).
+/// Settings of the access point for the hidden radio, and the frames built from them (IEEE 802.11-2020, 9.3.3).
 struct AccessPointOrder: Equatable {
     let isInsteadOfStation: Bool
     let address: BSSID
@@ -83,15 +83,15 @@ struct AccessPointOrder: Equatable {
 
     private static let everybody = [UInt8](repeating: 0xff, count: 6)
 
-    // MARK: Its frames
+    // MARK: Frames
 
-    /// Beacon before the TIM element, which the kernel inserts.
+    /// Part of the beacon before the TIM element. The kernel inserts the TIM element.
     var beaconHead: [UInt8] {
         header(ManagementFrame.beacon, to: Self.everybody) + timing + named(isHidden ? [] : ssid.bytes) + rates
             + channelElement
     }
 
-    /// Beacon after the TIM element.
+    /// Part of the beacon after the TIM element.
     var beaconTail: [UInt8] { moreRates + security.element + Self.trafficClasses }
 
     func probeResponse(to station: BSSID) -> [UInt8] {
@@ -125,7 +125,7 @@ struct AccessPointOrder: Equatable {
         [kind, 0, 0, 0] + station + address.bytes + address.bytes + [0, 0]
     }
 
-    /// Timestamp (set by the radio), interval and capability.
+    /// Timestamp, interval and capability. The radio sets the timestamp.
     private var timing: [UInt8] {
         var bytes = [UInt8](repeating: 0, count: 8)
         bytes.append(little: beaconInterval)
@@ -133,7 +133,7 @@ struct AccessPointOrder: Equatable {
         return bytes
     }
 
-    /// Infrastructure network with short slots, and with privacy unless it is open.
+    /// Capability of an infrastructure network with short slots. The privacy bit is set unless the network is open.
     private var capability: UInt16 { 0x0401 | (security.suites.isEmpty ? 0 : 0x10) }
 
     private func named(_ name: [UInt8]) -> [UInt8] { [Elements.ssid, UInt8(clamping: name.count)] + name }
@@ -154,7 +154,7 @@ struct AccessPointOrder: Equatable {
         isTwoPointFour ? [Elements.channel, 1, UInt8(clamping: frequency.channel ?? 0)] : []
     }
 
-    /// Usual WMM parameters (Wi-Fi Alliance, WMM 1.2.0, 2.2.2).
+    /// Default WMM parameters (Wi-Fi Alliance, WMM 1.2.0, 2.2.2).
     private static let trafficClasses: [UInt8] = [
         Elements.vendor, 24, 0x00, 0x50, 0xf2, 2, 1, 1, 0, 0, 0x03, 0xa4, 0, 0, 0x27, 0xa4, 0, 0, 0x42, 0x43, 0x5e, 0,
         0x62, 0x32, 0x2f, 0,
@@ -180,7 +180,7 @@ struct ManagementFrame: Equatable {
         associationRequest, reassociationRequest, probeRequest, disassociation, authentication, deauthentication,
     ]
 
-    /// - Returns: nil for another type of frame, and for a frame that is too short.
+    /// - Returns: nil for a frame of another type, and for a truncated frame.
     init?(_ frame: ArraySlice<UInt8>) {
         guard let kind = frame.first, Self.heard.contains(kind), let sender = frame.bytes(10, 6),
             let station = BSSID(bytes: sender), frame.count >= 24
@@ -188,7 +188,7 @@ struct ManagementFrame: Equatable {
         (self.kind, self.station, body) = (kind, station, Array(frame.dropFirst(24)))
     }
 
-    /// Association request in the frame; nil for another type or a truncated frame.
+    /// Association request in the frame; nil for another type and for a truncated frame.
     var association: AssociationRequest? {
         let isAgain = kind == Self.reassociationRequest
         guard kind == Self.associationRequest || isAgain, let interval = body[...].little(2, as: UInt16.self),
@@ -210,7 +210,7 @@ struct AssociationRequest: Equatable {
     let listenInterval: UInt16
     let elements: [UInt8]
 
-    /// All rates of the station, in the format of the elements.
+    /// All rates of the station, in the format of rate elements.
     var rates: [UInt8] {
         [Elements.rates, Elements.moreRates].flatMap { Elements.first($0, in: elements[...]) ?? [] }
     }

@@ -3,7 +3,7 @@ import AgentModel
 struct StationFigures: Equatable {
     /// Signal of the last frame in dBm; nil if unknown.
     var signal: Int?
-    /// Moving average of the beacons' signal in dBm, or of all frames if there is none.
+    /// Moving average of the beacons' signal in dBm, or of all frames' signal if there is no average of beacons.
     var average: Int?
     var inactive: Duration = .zero
     var connected: Duration = .zero
@@ -16,8 +16,8 @@ struct StationFigures: Equatable {
     var transmitRate: Int = 0
     var receiveRate: Int = 0
 
-    /// Returns the firmware's record ("sta_info", version 4): 296 bytes, little-endian, times in seconds, without a
-    /// beacon count.
+    /// Returns the firmware's record ("sta_info", version 4): 296 bytes, little-endian, times in seconds. It has no
+    /// count of beacons.
     func record(of bssid: BSSID) -> [UInt8] {
         var record = [UInt8](repeating: 0, count: 296)
         record.put(little: UInt16(4), at: 0)
@@ -41,6 +41,6 @@ struct StationFigures: Equatable {
         return record
     }
 
-    /// WMM, authenticated, associated, authorised, and valid figures.
+    /// Flags of the record: WMM, authenticated, associated, authorised, and valid figures.
     private static let flags: UInt32 = 0x02 | 0x08 | 0x10 | 0x20 | 0x4000
 }

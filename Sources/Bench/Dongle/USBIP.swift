@@ -1,14 +1,14 @@
 import Glibc
 
-/// Request of the kernel's virtual host controller (Documentation/usb/usbip_protocol.rst of Linux). It has a header of
-/// 48 bytes, big-endian except for the setup packet. Data for the device follows.
+/// Request of the kernel's virtual host controller (Documentation/usb/usbip_protocol.rst of Linux). The header has 48
+/// bytes and is big-endian except for the setup packet. Data for the device follows.
 enum USBIPRequest: Equatable {
     case submit(URB)
     /// Cancels the transfer `victim`.
     case unlink(sequence: UInt32, victim: UInt32)
 
     static let headerLength = 48
-    /// Maximum accepted length in bytes. brcmfmac's transfers have at most 1600 bytes, its commands 1534.
+    /// Maximum accepted length of a transfer in bytes. brcmfmac's transfers have at most 1600 bytes, its commands 1534.
     static let longestTransfer = 20_000
 
     init(header: ArraySlice<UInt8>) throws(DongleError) {
@@ -43,7 +43,7 @@ struct URB: Equatable {
     let sequence: UInt32
     let isToHost: Bool
     let endpoint: UInt32
-    /// Number of bytes to the device, or maximum from it.
+    /// Number of bytes to the device, or maximum number of bytes from it.
     let length: Int
     let setup: SetupPacket
 }
@@ -75,11 +75,11 @@ struct SetupPacket: Equatable {
 
 enum USBIPAnswer: Equatable {
     case received(sequence: UInt32, [UInt8])
-    /// Number of bytes that the device accepted.
+    /// The device has accepted this number of bytes.
     case sent(sequence: UInt32, count: Int)
     /// The device does not support the control transfer (EPIPE).
     case stalled(sequence: UInt32)
-    /// `wasPending` is true if the transfer had no answer yet (ECONNRESET). It never gets one.
+    /// The transfer is cancelled. `wasPending` is true if it had no answer yet (ECONNRESET). It then never gets one.
     case unlinked(sequence: UInt32, wasPending: Bool)
 
     var bytes: [UInt8] {

@@ -10,7 +10,7 @@ final class USBPort: Sendable {
     private let state = Mutex(State())
 
     private struct State {
-        /// Transfers for incoming data that the driver has posted, oldest first.
+        /// Transfers for incoming data that the driver has submitted, oldest first.
         var posted: [URB] = []
         var waiting: [[UInt8]] = []
         /// Control transfers that never get an answer.
@@ -18,10 +18,10 @@ final class USBPort: Sendable {
     }
 
     private static let controller = "/sys/devices/platform/vhci_hcd.0/attach"
-    /// High-speed ports of the controller.
+    /// Numbers of the controller's high-speed ports.
     private static let ports = 0..<8
     private static let highSpeed = 3
-    /// Maximum number of waiting frames. Further ones are lost.
+    /// Maximum number of waiting frames. Further frames are lost.
     private static let mostWaiting = 2000
 
     init() throws(DongleError) {
@@ -56,7 +56,7 @@ final class USBPort: Sendable {
     func unplug() { _ = shutdown(socket, Int32(SHUT_RDWR)) }
 
     /// Waits for the driver's next request and its data.
-    /// - Returns: nil after the dongle was unplugged, or for an invalid request.
+    /// - Returns: nil after the dongle is unplugged, and for an invalid request.
     func receive() -> (USBIPRequest, ArraySlice<UInt8>)? {
         guard let header = read(USBIPRequest.headerLength), let request = try? USBIPRequest(header: header[...]),
             let payload = read(request.payloadLength)
@@ -82,9 +82,9 @@ final class USBPort: Sendable {
 
     func answer(_ answer: USBIPAnswer) { state.withLock { _ in write(answer) } }
 
-    /// Writes an answer. The state must be locked, so that answers are not mixed.
+    /// Writes an answer. Lock the state during the call, so that answers do not mix.
     private func write(_ answer: USBIPAnswer) {
-        // Ignore errors: the next read also fails after an unplug.
+        // Ignore errors: after an unplug, the next read also fails.
         try? writeAll(answer.bytes, to: socket, attempting: "answer")
     }
 
@@ -106,8 +106,8 @@ final class USBPort: Sendable {
         }
     }
 
-    /// Sends a frame to the host as soon as a transfer is available.
-    /// - Parameter interface: the driver's interface number.
+    /// Sends a frame to the host as soon as the driver has a transfer for it.
+    /// - Parameter interface: number of the driver's interface.
     func deliver(_ frame: [UInt8], from interface: UInt8 = 0) {
         state.withLock { state in
             guard state.waiting.count < Self.mostWaiting else { return }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Numbers of the dongle's commands (little-endian), and of its events and URBs (big-endian).
+/// Encodes numbers of the dongle's commands (little-endian), and of its events and URBs (big-endian).
 extension Array where Element == UInt8 {
     mutating func append(little number: some FixedWidthInteger) {
         Swift.withUnsafeBytes(of: number.littleEndian) { append(contentsOf: $0) }
@@ -10,25 +10,25 @@ extension Array where Element == UInt8 {
         Swift.withUnsafeBytes(of: number.bigEndian) { append(contentsOf: $0) }
     }
 
-    /// Overwrites bytes at an offset. Does nothing if the number does not fit.
+    /// Overwrites bytes from an offset on. Does nothing if the number does not fit.
     mutating func put<Number: FixedWidthInteger>(little number: Number, at offset: Int) {
         Swift.withUnsafeBytes(of: number.littleEndian) { put($0, at: offset) }
     }
 
-    /// Overwrites bytes at an offset. Does nothing if they do not fit.
+    /// Overwrites bytes from an offset on. Does nothing if they do not fit.
     mutating func put(_ bytes: some Collection<UInt8>, at offset: Int) {
         guard offset >= 0, bytes.count <= count - offset else { return }
         replaceSubrange(offset..<offset + bytes.count, with: bytes)
     }
 
-    /// Returns this many bytes: truncated, or padded with zeros.
+    /// Returns this number of bytes: truncated, or padded with zeros.
     func resized(to size: Int) -> [UInt8] {
         count >= size ? Array(prefix(size)) : self + repeatElement(0, count: size - count)
     }
 }
 
 extension ArraySlice where Element == UInt8 {
-    /// - Returns: nil if there are too few bytes.
+    /// - Returns: nil if the array has too few bytes.
     func little<Number: FixedWidthInteger>(_ offset: Int, as _: Number.Type = Number.self) -> Number? {
         number(offset).map(Number.init(littleEndian:))
     }
@@ -42,7 +42,7 @@ extension ArraySlice where Element == UInt8 {
         return bytes.withUnsafeBytes { $0.loadUnaligned(as: Number.self) }
     }
 
-    /// - Returns: nil if there are too few bytes.
+    /// - Returns: nil if the array has too few bytes.
     func bytes(_ offset: Int, _ size: Int) -> ArraySlice<UInt8>? {
         guard offset >= 0, size >= 0, offset <= count, size <= count - offset else { return nil }
         return self[startIndex + offset..<startIndex + offset + size]
@@ -51,7 +51,7 @@ extension ArraySlice where Element == UInt8 {
 
 public enum DongleError: Error, Hashable {
     case malformed(String)
-    /// The kernel refused this action with this errno(3).
+    /// The kernel refused this action with this error number (errno(3)).
     case refused(String, errno: Int32)
     case missing(String)
 }

@@ -7,20 +7,21 @@ import Linux
 import MQTTBridge
 import Simulation
 
-/// Thousands of devices in one process, in real time, each with its own connection to a real broker.
+/// Thousands of devices in one process, in real time. Each has a separate connection to a real broker.
 package final class Fleet {
     package struct Settings {
         package var devices: Int
-        /// Number of the first device. Other processes have the others.
+        /// Number of the first device. Other processes run devices with other numbers.
         package var first = 0
-        /// Nodes of one broker. Devices start at different nodes, and each attempt of a device goes to the next one.
+        /// Addresses of one broker's nodes. Devices start at different nodes, and each attempt of a device uses the
+        /// next node.
         package var brokers: [BrokerAddress]
-        /// PEM of the broker's certificate authorities; nil without TLS.
+        /// Certificate authorities of the broker as PEM; nil without TLS.
         package var authorities: String?
         package var bridge = BridgeSettings()
         package var scenario: Scenario
 
-        /// - Parameter brokers: at least one.
+        /// - Parameter brokers: addresses of the broker's nodes, at least one.
         package init(devices: Int, brokers: [BrokerAddress], scenario: Scenario) {
             (self.devices, self.brokers, self.scenario) = (devices, brokers, scenario)
             bridge.discoveryPrefix = nil
@@ -33,46 +34,46 @@ package final class Fleet {
         var link: BrokerConnection?
         var interest: Poller.Interest?
         var attempts = 0
-        /// Whether `connected` counts this device.
+        /// Whether `connected` includes this device.
         var isConnected = false
-        /// Whether the device has been connected since `countReturns()`.
+        /// Whether the device has connected since `countReturns()`.
         var hasReturned = false
         var isDark = false
-        /// Time of the next tick, in milliseconds. Earlier entries in the agenda are obsolete.
+        /// Time of the next tick in milliseconds. Entries in the agenda with an earlier time are obsolete.
         var due: Int64 = .max
     }
 
     private let settings: Settings
     private let poller: Poller
-    /// Limit of attempts for all devices. A board has a few threads for them.
+    /// Limit of simultaneous connection attempts for all devices. A single device has a limit of three.
     private let limit = AttemptLimit(500)
     private var slots: [Slot] = []
     private var agenda = Agenda()
-    /// Messages handed to the broker since the start.
+    /// Number of messages given to the broker connections since the start.
     package private(set) var published = 0
-    /// Devices that are connected to the broker.
+    /// Number of devices that are connected to the broker.
     package private(set) var connected = 0
-    /// Devices that have been connected since ``countReturns()``. Some may be switching networks now.
+    /// Number of devices that have connected since ``countReturns()``. Some of them may be switching networks now.
     package private(set) var returned = 0
-    /// Accepted connections, by second since 1970.
+    /// Number of accepted connections, by second since 1970.
     package private(set) var connectsBySecond: [Int: Int] = [:]
-    /// Connection attempts by the second since 1970 in which they were due. Unlike boards, these devices share one
-    /// processor.
+    /// Number of connection attempts, by the second since 1970 in which they were due. Some start later, because all
+    /// devices share one processor.
     package private(set) var attemptsBySecond: [Int: Int] = [:]
-    /// Longest delay of an attempt since ``countReturns()``, caused by this machine's load.
+    /// Longest delay of an attempt since ``countReturns()``, due to this machine's load.
     package private(set) var latest = Duration.zero
-    /// Due time of the tick that is running.
+    /// Time at which the running tick was due; nil outside of ticks.
     private var dueNow: Instant?
-    /// Failed attempts and ended connections, by reason.
+    /// Number of failed attempts and ended connections, by reason.
     package private(set) var failures: [String: Int] = [:]
 
     private var starting: (began: Instant, rate: Int)?
     private var started = 0
 
-    /// Whether the provider of all devices is down, so that no connection works.
+    /// Whether the provider of all devices is down. Then no connection works.
     private var isCut = false
 
-    /// The current password change and the progress of each device.
+    /// Current password change, and the progress of each device in `affairs`.
     private var change: RotationChange?
     private var changeBegan = Instant.now
     private var affairs: [Affair] = []
@@ -82,17 +83,17 @@ package final class Fleet {
     private struct Affair {
         let story: RotationScenario
         var phase: StagedPassword.Phase?
-        /// Changes of the device's world so far, in the words of scenarios.
+        /// Changes of the device's world so far, with the syntax of scenarios.
         var changes: [String] = []
     }
 
     private enum Incident: Int, CaseIterable { case router, cut, power }
 
-    /// - Throws: `SystemError`, for example if the limit of open files is too low for the connections.
+    /// - Throws: `SystemError`, for example if the limit of open files is too low.
     package init(_ settings: Settings) throws {
         self.settings = settings
         poller = try Poller()
-        // Per device: a socket, libmosquitto's pair of sockets, and an attempt's event.
+        // Each device needs a socket, libmosquitto's pair of sockets, and the event of an attempt.
         let files = rlim_t(settings.devices * 4 + 500)
         var limit = rlimit()
         getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
@@ -102,7 +103,7 @@ package final class Fleet {
             throw SystemError(
                 "have \(files) open files: raise the limit (ulimit -n), or use more processes", errno: errno)
         }
-        // Derive the key of a password once for all devices, as it takes milliseconds.
+        // Derive the key of a password once for all devices, because it takes milliseconds.
         let state = RealTimeDevice.firstState(of: settings.scenario) { _, ssid in
             Secret((0..<32).map { UInt8(truncatingIfNeeded: $0 &+ ssid.bytes.count) })
         }
@@ -112,7 +113,7 @@ package final class Fleet {
         }
     }
 
-    /// - Parameter runs: number of earlier starts of this device.
+    /// - Parameter runs: number of earlier starts of this device, which varies its random numbers.
     private func device(_ number: Int, _ state: StoredState, runs: UInt64 = 0) throws -> FleetDevice {
         let id = Self.id(settings.first + number)
         return try FleetDevice(
@@ -133,7 +134,8 @@ package final class Fleet {
 
     // MARK: Control
 
-    /// - Parameter rate: devices to switch on per second.
+    /// Starts to switch the devices on.
+    /// - Parameter rate: number of devices per second.
     package func start(_ rate: Int) { starting = (Instant.now, max(1, rate)) }
 
     private func startDue() {
@@ -146,7 +148,7 @@ package final class Fleet {
         if started == slots.count { starting = nil }
     }
 
-    /// Takes down the provider of all devices and their connections.
+    /// Takes down the provider of all devices. Their connections end.
     package func cut() {
         isCut = true
         for number in slots.indices where slots[number].link != nil {
@@ -167,13 +169,13 @@ package final class Fleet {
         changeAll("online")
     }
 
-    /// Changes the internet access of all networks. Devices that validate their networks notice it.
+    /// Changes the internet access of all networks. Devices notice the change if they validate internet access.
     private func changeAll(_ internet: String) {
         let names = settings.scenario.accessPoints.map(\.name).joined(separator: ",")
         for number in slots.indices { perform(changed(number, "\(names) internet \(internet)"), number) }
     }
 
-    /// Runs until `isDone` returns true or the limit is over.
+    /// Runs the fleet until `isDone` returns true or the time limit is over.
     /// - Returns: the last result of `isDone`.
     package func run(until isDone: () -> Bool, within limit: Duration) -> Bool {
         let end = Instant.now + limit
@@ -281,7 +283,8 @@ package final class Fleet {
     private func follow(_ number: Int) {
         let old = slots[number].interest
         guard let wait = slots[number].link?.wait, wait.descriptor >= 0 else {
-            // It has ended and closes its descriptors. An attempt's event would stay readable.
+            // The connection has ended and closes its descriptors. Forget its interest: the event of an attempt would
+            // stay readable.
             slots[number].interest = nil
             if slots[number].link?.events.isEmpty ?? false { slots[number].link = nil }
             return
@@ -302,9 +305,9 @@ package final class Fleet {
         agenda.add(number, due: due.milliseconds)
     }
 
-    // MARK: A staged change
+    // MARK: Password change
 
-    /// Starts a password change. The router of each device changes some time after the device gets the password.
+    /// Starts a password change. Each device's router changes its password some time after the device gets the new one.
     package func begin(_ change: RotationChange) {
         self.change = change
         changeBegan = .now
@@ -375,7 +378,7 @@ package final class Fleet {
         (try? slots[number].device.change(text, at: .now, .now)) ?? []
     }
 
-    /// Restarts a device after a power cut, with its stored state and the current world.
+    /// Restarts a device after a power cut. It has its stored state and the current world.
     private func begin(anew number: Int) {
         guard let device = try? device(number, slots[number].device.state, runs: 1) else { return }
         slots[number].device = device

@@ -6,10 +6,10 @@ import KeyFile
 import MQTTBridge
 import Simulation
 
-/// One device of a fleet: the agent's core in a simulated world, and a bridge to a broker. The two exchange the lines
-/// of the agent's socket without a socket.
+/// One device of a fleet: the agent's core in a simulated world, and a bridge to a broker. Core and bridge exchange the
+/// lines of the agent's socket directly.
 ///
-/// Has no clock and no connection: the caller passes time and events in, and performs the effects.
+/// A device has no clock and no connection: the caller passes time and events in, and performs the effects.
 struct FleetDevice {
     let id: String
     private var device: RealTimeDevice
@@ -17,19 +17,19 @@ struct FleetDevice {
     private var disk: StoredState
     private let seals: SealOpener
     private let maximumBackups: Int
-    /// Time 0 of the device, on the fleet's clock.
+    /// Time 0 of the device's world, on the fleet's clock.
     private let beginning: Instant
 
     private var isSubscribed = false
     private var eventCount = 0
-    /// Answers in the order of their requests; nil until they arrive. The agent keeps that order.
+    /// Answers in the order of their requests, as the agent sends them. `line` is nil until the answer arrives.
     private var answers: [(id: String, line: [UInt8]?)] = []
-    /// Request IDs of the app protocol, by the core's ID, without an answer yet.
+    /// Unanswered requests: ID in the app protocol, by the core's ID.
     private var unanswered: [RequestID: String] = [:]
     private var requests: UInt64 = 0
     private var orders: [Bridge.Effect] = []
 
-    /// - Parameter state: content of the key file.
+    /// - Parameter state: content of the device's key file.
     init(
         id: String, _ scenario: Scenario, state: StoredState, localKey: Secret, _ settings: BridgeSettings,
         seed: UInt64, at now: Instant, _ time: Timestamp
@@ -45,25 +45,25 @@ struct FleetDevice {
         beginning = now
     }
 
-    // MARK: What it knows
+    // MARK: State
 
     var isConnected: Bool { bridge.isConnected }
     var lostMessages: Int { bridge.lostMessages }
-    /// Whether the device's network forwards traffic.
+    /// Whether the device's current network forwards traffic.
     private(set) var isOnNetwork = false
 
-    /// Returns the phase of a staged password; nil if the change is unknown.
+    /// Returns the phase of a staged password; nil if the device does not know the change.
     func phase(of changeId: String) -> StagedPassword.Phase? { disk.staged.first { $0.id == changeId }?.phase }
     var state: StoredState { disk }
 
-    /// Time of the next tick, on the fleet's clock.
+    /// Time at which the next tick is due, on the fleet's clock.
     var due: Instant {
         let next = device.nextMoment
         let world = next == .max ? nil : beginning + .milliseconds(next)
         return [world, bridge.deadline].compactMap(\.self).min() ?? beginning + .seconds(1 << 30)
     }
 
-    // MARK: What happens
+    // MARK: Events
 
     mutating func start(at now: Instant, _ time: Timestamp) -> [Bridge.Effect] {
         run(to: now)
@@ -117,7 +117,7 @@ struct FleetDevice {
         }
     }
 
-    // MARK: The agent
+    // MARK: Agent
 
     private mutating func attend(at now: Instant, _ time: Timestamp) {
         var effects = device.drainEffects()
@@ -174,7 +174,7 @@ struct FleetDevice {
         }
     }
 
-    /// - Returns: nil if the core answers later.
+    /// - Returns: the answer; nil if the core answers later.
     private mutating func answer(_ request: Request) throws(ProtocolError) -> Response.Body? {
         switch request.content {
         case .subscribe:
@@ -219,7 +219,7 @@ struct FleetDevice {
         device.handle(.request(RequestID(requests), request))
     }
 
-    /// Returns the key of a simulated device, derived from its ID so that the operator knows it.
+    /// Returns the local key of a simulated device. It is derived from the ID, so that the operator knows it.
     static func localKey(of id: String) -> String {
         String(("fleet-key-of-" + id + String(repeating: "-", count: 64)).prefix(32))
     }

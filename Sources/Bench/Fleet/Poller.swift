@@ -2,7 +2,7 @@ import AgentModel
 import CLinux
 import Glibc
 
-/// Waits for thousands of descriptors at once (epoll(7)), each with a number.
+/// Waits for thousands of file descriptors at once (epoll(7)). Each descriptor has a number.
 final class Poller {
     private let descriptor: Int32
     private var events = [epoll_event](repeating: epoll_event(), count: 1024)
@@ -16,7 +16,7 @@ final class Poller {
 
     struct Interest: Equatable {
         let descriptor: Int32
-        /// True to wait for writing, false to wait for reading.
+        /// Whether to wait until the descriptor is writable; otherwise until it is readable.
         var isForWriting: Bool
     }
 
@@ -33,15 +33,16 @@ final class Poller {
         _ = epoll_ctl(descriptor, EPOLL_CTL_DEL, interest.descriptor, &event)
     }
 
-    /// - Parameter limit: in milliseconds.
-    /// - Returns: numbers of ready descriptors.
+    /// Waits until descriptors are ready.
+    /// - Parameter limit: time limit in milliseconds.
+    /// - Returns: numbers of the ready descriptors; empty after the limit.
     func wait(_ limit: Int) -> [Int] {
         let count = epoll_wait(descriptor, &events, Int32(events.count), Int32(clamping: limit))
         return events.prefix(Int(max(0, count))).map { Int($0.data.u64) }
     }
 }
 
-/// Numbers in order of their due time: a binary heap.
+/// Numbers in the order of their due times, stored as a binary heap.
 struct Agenda {
     private var entries: [(due: Int64, number: Int)] = []
 

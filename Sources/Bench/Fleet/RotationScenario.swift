@@ -1,28 +1,28 @@
-/// Events at one device's home during a password change: changes of its router and power cuts.
+/// Events at one device's home during a password change: a change of its router, and a power cut.
 struct RotationScenario: Equatable {
     enum Router: Equatable {
-        /// Changes to the staged password.
+        /// The router changes to the staged password.
         case newer
-        /// Keeps the old password, so the staged one is wrong.
+        /// The router keeps the old password, so the staged one is wrong.
         case old
-        /// Changes to a third password, so only the backup network works.
+        /// The router changes to a third password, so only the backup network works.
         case another
     }
 
     let router: Router
-    /// Time from the staging on the device to the router's change.
+    /// Delay of the router's change, from the time at which the device has the staged password.
     let routerAfter: Duration
-    /// Time from the staging to the power cut; nil for none.
+    /// Delay of the power cut, from the same time as `routerAfter`; nil for no power cut.
     let cutAfter: Duration?
 
-    /// Range of both delays in milliseconds, so that a cut can come before, during or after the change.
+    /// Upper limit of both delays in milliseconds. A cut can come before, during or after the router's change.
     static let span: Int64 = 60_000
     static let dark = Duration.seconds(10)
 
-    /// Derives the story from the number: 10 % have a wrong password, 5 % lose power.
+    /// Derives the events from the device's number. 10 % of the devices get a wrong password, 5 % lose power.
     init(of number: Int) {
         func part(_ salt: UInt64, _ count: Int64) -> Int64 {
-            // SplitMix64's mixing (Steele, Lea and Flood, 2014).
+            // Mix the bits as SplitMix64 does (Steele, Lea and Flood, 2014).
             var mixed = (UInt64(number) &+ 1) &* 0x9e37_79b9_7f4a_7c15 &+ salt &* 0xbf58_476d_1ce4_e5b9
             mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
             mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
@@ -30,7 +30,7 @@ struct RotationScenario: Equatable {
         }
         router = number % 10 != 3 ? .newer : number / 10 % 2 == 0 ? .old : .another
         routerAfter = .milliseconds(part(1, Self.span))
-        // Includes devices with a wrong password.
+        // Some devices with a power cut also have a wrong password.
         let isCut = number % 200 == 13 || number % 20 == 7 && number % 200 != 187
         cutAfter = isCut ? .milliseconds(part(2, Self.span)) : nil
     }
@@ -49,16 +49,16 @@ package struct RotationChange: Sendable {
 /// Results of a password change, as numbers of devices.
 package struct RotationOutcome: Sendable, Codable, Equatable {
     package var devices = 0
-    /// Devices whose router gets the staged password. `committed` of them have kept only that one.
+    /// Devices whose router gets the staged password. `committed` of them use only that password now.
     package var right = 0
     package var committed = 0
-    /// Devices with a wrong password. `undone` of them have dropped it.
+    /// Devices whose staged password is wrong. `undone` of them have dropped it.
     package var wrong = 0
     package var undone = 0
     package var cut = 0
-    /// Devices connected to the broker at the end, through any network.
+    /// Devices that are connected to the broker at the end, through any network.
     package var connected = 0
-    /// Memory of the process, in KiB.
+    /// Memory of the process in KiB.
     package var memory = 0
     package var committedBySecond: [Int: Int] = [:]
 
@@ -80,7 +80,7 @@ package struct RotationOutcome: Sendable, Codable, Equatable {
 
     package var lost: Int { devices - connected }
 
-    /// Seconds until this part (0 to 1) of the `right` devices had committed; nil if fewer have.
+    /// Seconds until this fraction (0 to 1) of the `right` devices had committed; nil if fewer have committed.
     package func seconds(untilCommitted part: Double) -> Int? {
         var sum = 0
         for second in committedBySecond.keys.sorted() {

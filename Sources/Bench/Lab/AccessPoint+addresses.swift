@@ -3,14 +3,14 @@ import Glibc
 
 /// Faults of address assignment, and the times of associations.
 extension AccessPoint {
-    /// Drops the next packets of each kind between radio and network. Replaces earlier calls.
+    /// Drops the next packets of each kind between radio and network. Each call replaces the previous one.
     /// - Parameters:
-    ///   - questions: number of packets to DHCP servers.
-    ///   - answers: number of packets from its DHCP server.
-    ///   - resolutions: number of ARP requests.
+    ///   - questions: number of packets to drop that are addressed to DHCP servers.
+    ///   - answers: number of packets to drop from the access point's DHCP server.
+    ///   - resolutions: number of ARP requests to drop.
     public func lose(questions: Int = 0, answers: Int = 0, resolutions: Int = 0) throws {
         func chain(_ hook: String, _ rules: [(what: String, count: Int)]) -> [String] {
-            // A bucket of this many packets that is not refilled during a scenario.
+            // The bucket holds this many packets and is not refilled during a scenario.
             ["chain \(hook) { type filter hook \(hook) device \"\(radio.interface)\" priority filter;"]
                 + rules.filter { $0.count > 0 }.map {
                     "\($0.what) limit rate 1/day burst \($0.count) packets counter drop"
@@ -26,7 +26,7 @@ extension AccessPoint {
         try namespace.enter { () throws(LabError) in try Program.run("nft", ["-f", file], log: "\(file).log") }
     }
 
-    /// Number of packets that were dropped since the last call of `lose`.
+    /// Number of packets dropped since the last call of `lose`.
     public var lost: Int {
         get throws {
             let log = "\(directory)/losses\(number).log"
@@ -42,11 +42,11 @@ extension AccessPoint {
 
     private static let losses = "netdev losses"
 
-    /// Adds another host to the access point's network, with this address and its own hardware address. The host
+    /// Adds a host with this address to the access point's network. The host has a separate hardware address and
     /// answers ARP and pings.
     public func addHost(at address: IPv4Address) throws {
         try namespace.enter { () throws(LabError) in
-            // Otherwise the access point's own interface also answers ARP for the host's address.
+            // Without this setting, the access point's interface also answers ARP for the host's address.
             try Lab.write("1\n", to: "/proc/sys/net/ipv4/conf/\(radio.interface)/arp_ignore")
         }
         try Lab.batch(
@@ -56,8 +56,8 @@ extension AccessPoint {
             ], in: namespace, directory: directory)
     }
 
-    /// Times of associations in order, when hostapd had sent its answer (IEEE 802.11, 11.3.5.3). The key handshake
-    /// follows.
+    /// Times of associations in order. hostapd logs each when it has sent its answer (IEEE 802.11, 11.3.5.3), before
+    /// the key handshake.
     public var associations: [ContinuousClock.Instant] {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)

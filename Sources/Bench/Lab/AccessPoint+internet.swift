@@ -8,8 +8,8 @@ extension AccessPoint {
         var portalAnswersForEverybody = false
     }
 
-    /// Connects the access point to the internet: it routes there and announces the name server to its stations. Call
-    /// this before `powerOn`.
+    /// Connects the access point to the internet. It then routes packets and announces the name server to its stations.
+    /// Call this before `powerOn`.
     public func connect(to upstream: Upstream) throws {
         try upstream.connect(to: namespace, over: Upstream.Wire(number: number), network: networkNumber)
         try namespace.enter { () throws(LabError) in
@@ -21,7 +21,7 @@ extension AccessPoint {
     }
 
     /// Cuts the network's internet access. Wi-Fi and gateway keep working.
-    /// - Parameter blockage: whether packets disappear, or its router rejects them.
+    /// - Parameter blockage: whether the router drops packets or rejects them.
     public func cutInternet(_ blockage: Blockage = .drop) throws {
         internet?.blockage = blockage
         try applyRules()
@@ -32,7 +32,7 @@ extension AccessPoint {
         try applyRules()
     }
 
-    /// Sets the answers of name servers. Everything else is unchanged.
+    /// Sets how name servers answer the network's clients.
     public func names(_ service: NameService) throws {
         internet?.liar?.end()
         internet?.liar = try namespace.enter { () throws(LabError) in try SpoofingNameServer(service) }
@@ -40,15 +40,15 @@ extension AccessPoint {
         try applyRules()
     }
 
-    /// Adds a captive portal. Clients must submit its page before anything except DNS passes, again after each
-    /// power-on.
+    /// Adds a captive portal. Until a client submits its page, only DNS passes. Later changes such as `cutInternet` end
+    /// all sessions.
     ///
-    /// Clients that get an address afterwards receive the URL of its API (RFC 8910).
+    /// Clients that get an address afterwards receive the URL of the portal's API (RFC 8910).
     /// - Parameters:
     ///   - page: content of the page.
     ///   - answersForEverybody: the portal answers for all servers in the internet, with TLS on port 443 and HTTP on
-    ///     all others. Otherwise it answers on port 80 and rejects everything else.
-    ///   - apiSays: fixed answer of its API (RFC 8908); nil for the true state.
+    ///     all other ports. Otherwise it answers on port 80 and rejects everything else.
+    ///   - apiSays: fixed answer of the portal's API (RFC 8908); nil for the true state.
     public func captivePortal(
         _ page: LoginPage = .terms, answersForEverybody: Bool = false, apiSays: String? = nil
     ) async throws {
@@ -71,11 +71,11 @@ extension AccessPoint {
 
     private func renewPortal() throws(LabError) {
         try applyRules()
-        // The options for its stations have changed. Before `powerOn` there is nothing to restart.
+        // Restart the DHCP server, because its options for stations have changed. Before `powerOn` it does not run.
         if endDHCP() { try startDHCP() }
     }
 
-    /// Ends all sessions at the captive portal. Clients must submit its page again.
+    /// Ends all sessions at the captive portal. Clients must submit the page again.
     public func signEverybodyOut() throws { try applyRules() }
 
     private func applyRules() throws(LabError) {

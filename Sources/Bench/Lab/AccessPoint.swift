@@ -3,15 +3,16 @@ import FoundationEssentials
 
 /// A real access point: hostapd and a DHCP server on a simulated radio, in its own network namespace.
 ///
-/// Off until `powerOn`. With number N, its network is 10.N.0.0/24 and its gateway 10.N.0.1. It also answers at
-/// `Lab.everywhere`. TCP port 7 sends its SSID, so that a scenario can tell which network carries the data.
+/// It is off until `powerOn`. The network with number N is 10.N.0.0/24, its gateway 10.N.0.1. The access point also
+/// answers at `Lab.everywhere`. Its TCP port 7 sends the SSID, so that a scenario can tell which network carries the
+/// data.
 public actor AccessPoint {
     public nonisolated let ssid: SSID
     public nonisolated let bssid: BSSID
     public nonisolated let gateway: IPv4Address
 
     let number: Int
-    /// Number of the access point whose network it extends, or its own.
+    /// Number of the network: that of the extended access point, or this one's.
     private let network: Int
     let radio: Radio
     let namespace: NetworkNamespace
@@ -24,7 +25,7 @@ public actor AccessPoint {
     private var dnsmasq: Program?
     private var givesAddresses = true
     private var guests: [Program] = []
-    /// The network behind the access point; nil unless connected.
+    /// State of the network's internet access; nil unless connected.
     var internet: Internet?
     private var hasOnlyIPv6 = false
     /// Bridge between the radio and wires to other access points of the network; nil without wires.
@@ -58,7 +59,7 @@ public actor AccessPoint {
     // MARK: Power
 
     /// Starts the access point and returns when it sends beacons.
-    /// - Parameter limit: time limit. On a channel with radar it first listens for a minute.
+    /// - Parameter limit: time limit. On a channel with radar detection, hostapd first listens for a minute.
     public func powerOn(within limit: Duration = .seconds(10)) async throws {
         guard hostapd?.isRunning != true else { return }
         let path = "\(directory)/hostapd\(number).conf"
@@ -73,7 +74,7 @@ public actor AccessPoint {
         try startDHCP()
     }
 
-    /// Simulates a power cut: it stops sending, without deauthentication.
+    /// Simulates a power cut: the access point stops sending, without deauthentication.
     public func powerOff() throws {
         hostapd?.kill()
         hostapd = nil
@@ -81,7 +82,7 @@ public actor AccessPoint {
         try interface.setUp(false)
     }
 
-    /// Stops the access point in an orderly way, with deauthentication.
+    /// Stops the access point with deauthentication of its stations.
     public func shutDown() async {
         await hostapd?.terminate()
         hostapd = nil
@@ -100,24 +101,25 @@ public actor AccessPoint {
 
     // MARK: Settings
 
-    /// Sets the signal at the station in dBm (-100 to -1; 0 is "unknown" to the kernel), from the next frame on.
+    /// Sets the signal at the station in dBm, -100 to -1, from the next frame on. The kernel treats 0 as unknown.
     public func setSignal(_ signal: Int) throws {
         try radio.setReceivedSignal(signal)
     }
 
-    /// Changes the password, with a restart if it is on.
+    /// Changes the password. Restarts the access point if it is on.
     public func changePassword(_ password: String) async throws {
         try await change(security: settings.security.replacing(password: password), settings: settings.more)
     }
 
-    /// Changes the security and further lines of hostapd.conf, with a restart if it is on.
+    /// Changes the security and further lines of hostapd.conf. Restarts the access point if it is on.
     public func change(security: NetworkSecurity, settings lines: [String] = []) async throws {
         settings.security = security
         settings.more = lines
         try await restartIfOn()
     }
 
-    /// Sets the maximum number of stations. With 0 it refuses all of them as full (IEEE 802.11 status 17).
+    /// Sets the maximum number of stations. With 0, the access point refuses all stations as full (IEEE 802.11 status
+    /// 17).
     public func limitStations(to count: Int) async throws {
         settings.maximumStations = count
         try await restartIfOn()
@@ -133,7 +135,8 @@ public actor AccessPoint {
     public func haveOnlyIPv6() { hasOnlyIPv6 = true }
 
     /// Bridges the radio with a wire. Call this before `powerOn`.
-    /// - Parameter isGateway: whether the network's gateway and DHCP server are here, or at the other end.
+    /// - Parameter isGateway: whether the network's gateway and DHCP server are at this access point or at the other
+    ///   end.
     func bridge(with wire: String, isGateway: Bool) throws(LabError) {
         let name = "bridge"
         try Lab.batch(
@@ -154,8 +157,8 @@ public actor AccessPoint {
     /// Sends a command to hostapd's control interface (see hostapd_cli).
     public func ask(_ command: String) throws -> String { try control.ask(command) }
 
-    /// Starts a program in the access point's network, like a machine that is connected by cable. The program ends with
-    /// the lab at the latest. Its output goes to `<log>.log` in the lab's records.
+    /// Starts a program in the access point's network, like a machine that is connected by cable. The lab's end also
+    /// ends the program. The output goes to `<log>.log` in the lab's records.
     /// - Parameter input: file for standard input.
     public func start(
         _ path: String, _ arguments: [String], input: String = "/dev/null", log: String
@@ -167,7 +170,7 @@ public actor AccessPoint {
         return guest
     }
 
-    // MARK: Inside
+    // MARK: Internals
 
     func end() async {
         await internet?.portal?.end()
@@ -189,7 +192,7 @@ public actor AccessPoint {
         if hostapd != nil { try await restart() }
     }
 
-    /// - Returns: whether it was running.
+    /// - Returns: true if the DHCP server was running.
     @discardableResult
     func endDHCP() -> Bool {
         defer { dnsmasq = nil }
@@ -200,7 +203,7 @@ public actor AccessPoint {
     func startDHCP() throws(LabError) {
         guard givesAddresses, dnsmasq?.isRunning != true else { return }
         if hasOnlyIPv6 {
-            // The kernel removes them whenever the interface goes down.
+            // Add the address at each start, because the kernel removes IPv6 addresses when the interface goes down.
             try Lab.batch(
                 ["address replace 2001:db8:\(network)::1/64 dev \(inside) nodad"], in: namespace,
                 directory: directory)
@@ -234,7 +237,7 @@ struct AccessPointSettings {
     var channel: Int
     var hidden: Bool
     var maximumStations = 2007
-    /// Further lines of hostapd.conf, at its end.
+    /// Further lines at the end of hostapd.conf.
     var more: [String]
     var bridge: String?
 
@@ -271,15 +274,15 @@ struct AccessPointSettings {
     }
 }
 
-/// Security of a network in the lab. The passwords protect nothing.
+/// Security of a network in the lab. The passwords are public test data.
 public enum NetworkSecurity: Hashable, Sendable {
     case open
     case wpa2(String)
-    /// SAE only, with protected management frames.
+    /// SAE only. Protected management frames are required.
     case wpa3(String)
     case transition(String)
 
-    /// Password as users type it; nil for an open network.
+    /// Password in the form that users type; nil for an open network.
     public var password: String? {
         switch self {
         case .open: nil

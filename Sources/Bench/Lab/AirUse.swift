@@ -1,7 +1,7 @@
 import AgentModel
 import FoundationEssentials
 
-/// Airtime of one station, from and to it, including acknowledgements.
+/// Airtime of one station's sent and received frames, including acknowledgements.
 public struct AirUse: Sendable {
     public private(set) var frames = 0
     public private(set) var time = Duration.zero
@@ -12,9 +12,10 @@ public struct AirUse: Sendable {
         time += Self.time(of: bytes, rate: rate)
     }
 
-    /// Returns the airtime of a frame (IEEE 802.11-2020, 16.2.2.2 with a long preamble and header of 192 µs, and
-    /// 17.4.3).
-    /// - Parameter rate: in 500 kbit/s. DSSS unless it is a rate of OFDM. 0 is 1 Mbit/s.
+    /// Returns the airtime of a frame.
+    ///
+    /// DSSS: IEEE 802.11-2020, 16.2.2.2 with a long preamble and header of 192 µs. OFDM: 17.4.3.
+    /// - Parameter rate: in units of 500 kbit/s; 0 counts as 1 Mbit/s. Rates outside the OFDM set count as DSSS.
     static func time(of bytes: Int, rate: Int) -> Duration {
         let bits = (bytes + checksum) * 8
         guard [12, 18, 24, 36, 48, 72, 96, 108].contains(rate) else {
@@ -28,12 +29,12 @@ public struct AirUse: Sendable {
 }
 
 extension Lab {
-    /// Measures a station's airtime for this long, from now on.
+    /// Measures a station's airtime from now on, for this duration.
     public func airUse(of station: BSSID, for time: Duration) async throws -> AirUse {
         let path = "\(directory)/air.pcap"
         let before = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0
         try await Task.sleep(for: time)
-        // `tcpdump -U` writes whole packets.
+        // Packets in the file are complete, because of tcpdump's option `-U`.
         return AirUse(of: station, in: [UInt8](try Data(contentsOf: URL(filePath: path)).dropFirst(before)))
     }
 }
@@ -53,7 +54,8 @@ extension AirUse {
             let frame = packet.dropFirst(header)
             let (receiver, sender) = (frame.dropFirst(4).prefix(6), frame.dropFirst(10).prefix(6))
             guard receiver.elementsEqual(station.bytes) || sender.elementsEqual(station.bytes) else { continue }
-            // The rate follows a clock of eight bytes and flags. Acknowledgements have neither and use a basic rate.
+            // A header with a clock has eight bytes of clock, flags, and the rate. Acknowledgements have neither and
+            // use a basic rate.
             let rate = hasClock ? packet.dropFirst(17).first.map(Int.init) ?? 0 : 12
             add(bytes: frame.count, rate: rate)
         }

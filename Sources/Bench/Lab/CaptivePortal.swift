@@ -3,14 +3,14 @@ import Glibc
 
 public enum LoginPage: Hashable, Sendable {
     case terms
-    /// Terms, and the guest's room `rightRoom`.
+    /// The page asks users to accept the terms and to enter the guest's room, `rightRoom`.
     case room
 
     public static let rightRoom = "214"
 }
 
-/// Captive portal of an access point: nginx answers all requests with a form, like nodogsplash. A CGI program accepts
-/// clients that submit it. Machines can query the state over TLS (RFC 8908).
+/// Captive portal of an access point. nginx answers all requests with a form, like nodogsplash. A CGI program accepts
+/// clients that submit the form. Machines can query the state over TLS (RFC 8908).
 actor CaptivePortal {
     private let namespace: NetworkNamespace
     private let directory: String
@@ -39,7 +39,7 @@ actor CaptivePortal {
         name = "portal-\(namespace.name)"
     }
 
-    /// Returns when the page is available.
+    /// Starts the portal's programs and returns when the page is available.
     func start() async throws {
         let scripts = "\(directory)/\(name)/cgi-bin"
         for folder in ["\(directory)/\(name)", scripts] { mkdir(folder, 0o755) }

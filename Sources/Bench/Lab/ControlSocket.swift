@@ -1,11 +1,11 @@
 import AgentModel
 import Glibc
 
-/// Client of the control interface of hostapd or wpa_supplicant: text requests and replies over Unix datagrams. Blocks
-/// for at most 2 s.
+/// Client of the control interface of hostapd or wpa_supplicant: text requests and replies over Unix datagrams. A
+/// request blocks for at most 2 s.
 struct ControlSocket: Sendable {
     let path: String
-    /// Folder for this side's sockets, to which the daemon replies.
+    /// Folder for the client's sockets, to which the daemon replies.
     let directory: String
 
     func ask(_ command: String) throws(LabError) -> String {
@@ -49,7 +49,7 @@ struct ControlSocket: Sendable {
 final class FileDescriptor: Sendable {
     let number: Int32
 
-    /// - Parameter number: result of `open` or `socket`. Negative after a failure.
+    /// - Parameter number: result of `open` or `socket`; negative after a failure.
     init(_ number: Int32, attempt: @autoclosure () -> String) throws(LabError) {
         guard number >= 0 else { throw .lastCall(attempt()) }
         self.number = number

@@ -5,11 +5,11 @@ import FoundationEssentials
 import Glibc
 import Synchronization
 
-/// The device under test: the real agent on the station's interface. Acts as its app and records all events, so that a
-/// scenario can check them afterwards.
+/// The device under test: the real agent on the station's interface. It also acts as the agent's app and records all
+/// events, so that a scenario can check them afterwards.
 public actor Device {
     private let lab: Lab
-    /// The agent's files: key file, root key, socket and log.
+    /// Folder of the agent's key file, root key, socket and log.
     public nonisolated let directory: String
     private let settings: [String: String]
     private let user: UInt32?
@@ -26,7 +26,7 @@ public actor Device {
         var switches: [String: SwitchStatus] = [:]
     }
 
-    /// The agent's program: `$LAB_ALTNET`, or `altnet` next to the running program.
+    /// Path of the agent's program: `$LAB_ALTNET`, or `altnet` next to the running program.
     public static let binary: String = {
         ProcessInfo.processInfo.environment["LAB_ALTNET"] ?? program("altnet", beside: CommandLine.arguments[0])
     }()
@@ -37,10 +37,10 @@ public actor Device {
     }
 
     /// - Parameters:
-    ///   - settings: environment variables for the agent. Empty ones are removed.
-    ///   - user: user ID for the agent without capabilities; nil for root.
-    ///   - memory: nil without a limit.
-    ///   - isRecording: whether it records the policy's events and decisions and logs everything.
+    ///   - settings: environment variables for the agent. Variables with an empty value are removed.
+    ///   - user: ID of a user without capabilities who runs the agent; nil for root.
+    ///   - memory: memory limit; nil for none.
+    ///   - isRecording: whether the agent records the policy's events and decisions, and logs everything.
     ///   - onEvent: called for each event in order.
     public init(
         in lab: Lab, settings: [String: String] = [:], runAs user: UInt32? = nil,
@@ -56,7 +56,7 @@ public actor Device {
         self.onEvent = onEvent
     }
 
-    /// Key for an app. Throws before the first start.
+    /// Key for an app. Throws before the device's first start, because the key does not exist yet.
     public var key: DeviceKey {
         get throws {
             func content(_ name: String) throws -> String {
@@ -70,7 +70,7 @@ public actor Device {
     public var log: String { program.flatMap { try? String(contentsOfFile: $0.log, encoding: .utf8) } ?? "" }
 
     public nonisolated var socket: String { directory + "/altnet.sock" }
-    /// Path of the recording of policy events and decisions.
+    /// Path of the agent's recording of policy events and decisions.
     public nonisolated static func record(in lab: Lab) -> String { lab.directory + "/altnet/record" }
 
     // MARK: Power
@@ -82,19 +82,19 @@ public actor Device {
         }
     }
 
-    /// Starts the agent without waiting or listening for events.
+    /// Starts the agent. Does not wait for it or listen for events.
     public func launch() async throws {
         let recording = ["ALTNET_LOG_LEVEL": "trace", "ALTNET_RECORD": Self.record(in: lab)]
         var environment = [
             "ALTNET_INTERFACE": lab.station.interface, "ALTNET_SUPPLICANT_DIR": lab.station.controlDirectory,
             "ALTNET_STATE_DIR": directory, "ALTNET_SOCKET": socket, "ALTNET_RESOLVER": "none",
-            // Setup access points would disturb scenarios without a network.
+            // Disable setup access points, which would disturb scenarios without a network.
             "ALTNET_SETUP_AP": "no",
         ].merging(isRecording ? recording : [:]) { $1 }
         environment["ALTNET_SPARE_INTERFACE"] = lab.station.spareInterface
         environment.merge(UnitEnvironment.memory) { own, _ in own }
         try prepareFolder()
-        // These are parameters of mac80211, which FullMAC radios do not use.
+        // Set parameters of mac80211. FullMAC radios do not use them.
         if Lab.radioKind == .softMAC { try LossDetection.boards().apply() }
         let command = user.map { ["setpriv", "--reuid=\($0)", "--regid=\($0)", "--clear-groups", Self.binary] }
         let words = (memory?.command ?? []) + (command ?? [Self.binary]) + ["agent"]
@@ -112,7 +112,7 @@ public actor Device {
     private func prepareFolder() throws {
         guard let user else { return }
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        // Only root can access the lab's folder otherwise.
+        // Allow the user to enter the lab's folder, which only root can access by default.
         guard chmod(lab.directory, 0o711) == 0, chown(directory, user, user) == 0 else {
             throw LabError.system(SystemError("chown \(directory)"))
         }
@@ -132,10 +132,10 @@ public actor Device {
 
     public var isRunning: Bool { program?.isRunning ?? false }
 
-    /// Resident memory in KiB.
+    /// Resident memory of the agent in KiB; nil if it does not run.
     public var residentMemory: Int? { program?.residentMemory }
 
-    /// Measures how often the agent's threads run and their processor time, for this long from now on; nil if it does
+    /// Measures the agent's context switches and processor time from now on, for this duration; nil if the agent does
     /// not run.
     public func work(for time: Duration) async throws -> (wakeUps: Int, processorTime: Duration)? {
         guard let program else { return nil }
@@ -177,7 +177,7 @@ public actor Device {
         onEvent(event.body)
     }
 
-    // MARK: As an app
+    // MARK: App
 
     public func client() async throws(ClientError) -> DeviceClient {
         try await DeviceClient(connectingTo: .unixSocket(path: socket))
@@ -204,8 +204,8 @@ public actor Device {
         return try answer.get()
     }
 
-    /// Sends a new device to its first network, and waits until it is online there.
-    /// - Parameter security: declared by the owner.
+    /// Switches a new device to its first network, and waits until it is online there.
+    /// - Parameter security: security that the owner declares; nil for none.
     public func provision(_ home: AccessPoint, security: Security? = nil) async throws {
         let status = try await switchNetwork(to: home, security: security)
         let outcome = try await outcome(of: status, within: .seconds(40))
@@ -220,7 +220,7 @@ public actor Device {
         try await ask { client throws(ClientError) in try await client.updateBackups(backups.map { .new($0) }) }
     }
 
-    /// Commands a switch with the full credentials.
+    /// Commands a switch to a network with its password, as for a network that is not stored.
     public func switchNetwork(
         to network: AccessPoint, security: Security? = nil, hidden: Bool = false, confirmWithin: Int? = nil,
         joinOnce: Bool = false
@@ -256,18 +256,18 @@ public actor Device {
         return record.withLock { $0.switches[status.switchId] } ?? status
     }
 
-    // MARK: Its reports
+    // MARK: Reports
 
     public nonisolated var status: NetworkStatus? { record.withLock { $0.status } }
 
     public nonisolated var decisions: [Decision] { record.withLock { $0.decisions } }
 
-    /// SSIDs of joins since `mark` (a number of decisions), in order.
+    /// SSIDs that the device joined since `mark` (a number of decisions), in order.
     public nonisolated func way(since mark: Int = 0) -> [SSID] {
         decisions.dropFirst(mark).filter { $0.kind.rawValue == "join" }.compactMap { $0.to?.ssid }
     }
 
-    /// SSIDs on which the device was online since `mark`, in order.
+    /// SSIDs on which the device was online since `mark` (a number of decisions), in order.
     public nonisolated func stations(since mark: Int = 0) -> [SSID] {
         decisions.dropFirst(mark).filter { $0.kind.rawValue == "online" }.compactMap { $0.to?.ssid }
     }
@@ -303,7 +303,7 @@ public actor Device {
 
 extension AccessPoint {
     /// Returns the network as an app stores it.
-    /// - Parameter security: declared by the owner.
+    /// - Parameter security: security that the owner declares; nil for none.
     public func asStored(
         password: String? = nil, security: Security? = nil, hidden: Bool = false
     ) -> NewNetwork {
@@ -314,7 +314,7 @@ extension AccessPoint {
 }
 
 extension Device {
-    /// Last reported connectivity of the network in use.
+    /// Connectivity of the current network in the agent's last report.
     public nonisolated var connectivity: Connectivity? { status?.connectivity }
 
     public func connectivity(

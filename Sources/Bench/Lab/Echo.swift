@@ -1,5 +1,5 @@
 import AgentModel
-@preconcurrency import Dispatch  // Thread-safe, but not marked as such.
+@preconcurrency import Dispatch  // Dispatch is thread-safe, but its types are not marked Sendable.
 import Glibc
 import Synchronization
 
@@ -9,7 +9,7 @@ final class EchoServer: Sendable {
     private let source: any DispatchSourceRead
     private let connections = Mutex<[any DispatchSourceRead]>([])
 
-    /// Listens in the namespace of the calling thread.
+    /// Starts an echo server in the namespace of the calling thread.
     init() throws(LabError) {
         let listener = try FileDescriptor.socket(AF_INET, SOCK_STREAM)
         let bound = IPv4Address(value: 0).withSocketAddress(port: Self.port) { bind(listener.number, $0, $1) }
@@ -58,7 +58,7 @@ final class GatewayGreeting: Sendable {
         source.setEventHandler {
             let connection = accept(listener.number, nil, nil)
             guard connection >= 0 else { return }
-            // Fits into any socket buffer, so this does not block.
+            // The greeting fits into any socket buffer, so `send` does not block.
             _ = send(connection, greeting, greeting.count, Int32(MSG_NOSIGNAL))
             close(connection)
         }
@@ -67,11 +67,11 @@ final class GatewayGreeting: Sendable {
 
     func end() { source.cancel() }
 
-    /// Returns the answer at `address`, or nil after `limit`.
+    /// Returns the data that the server at `address` sends; nil after `limit`.
     static func fetch(from address: IPv4Address, limit: Duration) async throws -> [UInt8]? {
         var greeting: [UInt8]?
         do {
-            // Many short attempts: after a join, the route appears some milliseconds after the address.
+            // Make many short attempts: after a join, the route appears some milliseconds after the address.
             try await eventually(within: limit, "a greeting from \(address)") {
                 let socket = try FileDescriptor.socket(AF_INET, SOCK_STREAM)
                 let connected = address.withSocketAddress(port: port) { connect(socket.number, $0, $1) }

@@ -1,11 +1,11 @@
 public enum Blockage: String, Hashable, Sendable {
-    /// Drops the packets without an answer.
+    /// Drops packets without an answer.
     case drop
-    /// Refuses the packets with an answer: reset for TCP, "prohibited" (ICMP) for others.
+    /// Rejects packets with an answer: reset for TCP, "administratively prohibited" (ICMP) for others.
     case reject
 }
 
-/// Firewall rules of one network namespace, for nftables.
+/// nftables firewall rules of one network namespace.
 struct FirewallRules {
     enum Rule {
         case everything(Blockage)
@@ -17,18 +17,20 @@ struct FirewallRules {
     var inputs: [Rule] = []
     /// Rules for forwarded packets, in both directions.
     var forwards: [Rule] = []
-    /// Captive portal. Before a client signs in, only DNS passes, and its HTTP requests go to this machine.
+    /// Captive portal; nil for none. Before a client signs in, only DNS passes, and this machine answers its HTTP
+    /// requests.
     var portal: Gate?
-    /// Interface whose clients' DNS queries all go to this machine; nil for none.
+    /// Interface whose clients' DNS queries this machine answers; nil for none.
     var ownNames: String?
 
     struct Gate {
         var interface: String
-        /// Whether this machine answers for all servers in the internet, on all TCP ports: TLS on 443, else HTTP.
+        /// Whether this machine answers for all servers in the internet: TLS on TCP port 443, HTTP on all other TCP
+        /// ports.
         var answersForEverybody = false
     }
 
-    /// Name of the table. Each set of rules in a namespace needs its own.
+    /// Name of the table. Each set of rules in a namespace needs a different name.
     var table = Self.routers
     static let routers = "inet lab"
     static let signedIn = "signed_in"
@@ -51,7 +53,7 @@ struct FirewallRules {
                 + (stranger.map { ["\($0) udp dport != 53 reject with icmpx admin-prohibited"] } ?? [])
                 + (stranger.map { ["\($0) meta l4proto != udp reject with icmpx admin-prohibited"] } ?? []))
         if let stranger {
-            // Every address outside the lab's networks (10.0.0.0/8) is in the internet.
+            // Addresses outside the lab's networks (10.0.0.0/8) count as the internet.
             let everybody = portal?.answersForEverybody == true ? "ip daddr != 10.0.0.0/8" : nil
             redirections += everybody.map { ["\(stranger) \($0) tcp dport 443 redirect to :443"] } ?? []
             redirections += [

@@ -4,38 +4,38 @@ import FoundationEssentials
 import Glibc
 
 public enum RadioKind: String, Sendable {
-    /// mac80211_hwsim: the kernel implements the 802.11 station.
+    /// Radio of mac80211_hwsim. The kernel implements the 802.11 station.
     case softMAC = "hwsim"
-    /// A radio with its own firmware and the Raspberry Pi's driver (brcmfmac).
+    /// Radio with separate firmware and the Raspberry Pi's driver (brcmfmac).
     case fullMAC = "fullmac"
 
-    /// Whether the radio supports WPA3. brcmfmac leaves SAE to the firmware, which has none. Only the copy of the
-    /// driver that treats the dongle as Cypress' supports it (board/lab/install, from Linux 6.18 on).
+    /// Whether the radio supports WPA3. brcmfmac leaves SAE to the firmware, which does not support it. Only the copy
+    /// of the driver that treats the dongle as a Cypress chip supports SAE (board/lab/install, from Linux 6.18 on).
     public var hasSAE: Bool {
         self == .softMAC || access("/lib/modules/\(Lab.kernel.trimmingLine)/updates/brcmfmac.ko", F_OK) == 0
     }
 
-    /// Kind of radio from `$LAB_RADIO`, or mac80211_hwsim if it is not set; nil for an invalid value.
+    /// Kind of radio in `$LAB_RADIO`, or mac80211_hwsim if the variable is not set; nil for an invalid value.
     static let wanted = ProcessInfo.processInfo.environment["LAB_RADIO"].map(Self.init(rawValue:)) ?? .softMAC
 }
 
-/// The device's radio with its own firmware: a simulated USB dongle at the kernel's unmodified brcmfmac driver, and its
-/// faults.
+/// The device's radio with separate firmware, and its faults. It is a simulated USB dongle, served by the kernel's
+/// unmodified brcmfmac driver.
 public actor FullMACRadio {
     private let directory: String
     private var dongle: FullMACDongle?
 
-    /// Namespace of the simulated radio that carries out the firmware's orders.
+    /// Namespace of the simulated radio that transmits for the firmware.
     static let namespace = NetworkNamespace(name: "firmware")
-    /// Loads brcmfmac with the options of Raspberry Pi OS: no supplicant, SAE or survey in the firmware, and no roaming
-    /// unless `roams`.
+    /// Loads brcmfmac with the options of Raspberry Pi OS: no supplicant, SAE or survey in the firmware. The firmware
+    /// roams only with `roams`.
     private static func loadDriver(roams: Bool, log: String) throws(LabError) {
         let wanted = roams ? "0" : "1"
         let option = "/sys/module/brcmfmac/parameters/roamoff"
         let there = try? String(contentsOfFile: option, encoding: .utf8).trimmingLine
         guard there.map(String.init) != wanted else { return }
         if there != nil {
-            // In newer kernels, a module per vendor depends on it.
+            // In newer kernels, a module per vendor depends on brcmfmac. Remove it first.
             for module in ["brcmfmac_wcc", "brcmfmac_cyw", "brcmfmac_bca", "brcmfmac"]
             where FileManager.default.fileExists(atPath: "/sys/module/\(module)") {
                 try Program.run("rmmod", [module], log: log)
@@ -44,7 +44,7 @@ public actor FullMACRadio {
         try Program.run("modprobe", ["brcmfmac", "roamoff=\(wanted)", "feature_disable=0x282000"], log: log)
     }
 
-    /// - Parameter hidden: radio that carries out the firmware's orders. It leaves the lab's namespace.
+    /// - Parameter hidden: radio that transmits for the firmware. The initialiser moves it out of the lab's namespace.
     init(over hidden: Radio, directory: String) throws(LabError) {
         self.directory = directory
         let log = "\(directory)/commands.log"
@@ -60,9 +60,9 @@ public actor FullMACRadio {
     }
     private let hidden: String
 
-    // MARK: What happens to it
+    // MARK: Faults
 
-    /// Plugs the dongle in with restarted firmware. Returns when its interface exists.
+    /// Plugs the dongle in and restarts its firmware. Returns when the dongle's interface exists.
     @discardableResult
     func plugIn() async throws -> Radio {
         let (hidden, log) = (hidden, "\(directory)/firmware.log")
@@ -78,13 +78,13 @@ public actor FullMACRadio {
             radio = Self.present
             return radio != nil
         }
-        guard let radio else { throw LabError.unexpected("brcmfmac's interface has gone again") }
+        guard let radio else { throw LabError.unexpected("brcmfmac's interface has disappeared") }
         return radio
     }
 
     public func plug() async throws { try await plugIn() }
 
-    /// Unplugs the dongle, without a frame in the air. Returns when its interface has disappeared.
+    /// Unplugs the dongle, which sends no further frame. Returns when its interface has disappeared.
     public func unplug() async throws {
         guard let dongle else { return }
         self.dongle = nil
@@ -92,15 +92,15 @@ public actor FullMACRadio {
         try await eventually(within: .seconds(10), "brcmfmac's interface to go") { Self.present == nil }
     }
 
-    /// Crashes the firmware: there is no radio for this long, then the firmware restarts.
+    /// Crashes the firmware: the radio is missing for this duration, then the firmware restarts.
     public func crash(for duration: Duration) async throws {
         try await unplug()
         try await Task.sleep(for: duration)
         try await plugIn()
     }
 
-    /// Reloads the driver with its defaults for this scenario: the firmware roams, and gives up a silent access point
-    /// after 2 s.
+    /// Reloads the driver with its defaults for this scenario. The firmware then roams, and reports an access point as
+    /// lost after 2 s of silence.
     public func roamByItself() async throws {
         try await unplug()
         try Self.loadDriver(roams: true, log: "\(directory)/commands.log")
@@ -111,18 +111,18 @@ public actor FullMACRadio {
 
     public func endlessScans(_ on: Bool = true) { dongle?.faults.hasEndlessScans = on }
 
-    /// Makes the firmware ignore commands until a reload. Frames still pass. The USB driver cannot recover from that:
-    /// it must be bound again, or the dongle replugged.
+    /// Makes the firmware ignore commands until a reload. Frames still pass. To recover, bind the USB driver again or
+    /// replug the dongle.
     public func hang() { dongle?.faults.hangs = true }
 
-    // MARK: Where it is
+    // MARK: Lookup
 
-    /// The radio as the driver shows it; nil if it is missing.
+    /// Radio that the driver has created; nil if there is none.
     nonisolated static var present: Radio? {
         let root = "/sys/class/ieee80211"
         for phy in (try? FileManager.default.contentsOfDirectory(atPath: root)) ?? [] {
             let device = "\(root)/\(phy)/device"
-            // The driver names the USB device, not its interface.
+            // The folder `device` is the USB device, not its interface.
             guard let vendor = try? String(contentsOfFile: "\(device)/idVendor", encoding: .utf8),
                 vendor.trimmingLine == "04b4",
                 let interface = try? FileManager.default.contentsOfDirectory(atPath: "\(device)/net").first,

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Glibc
 
-/// The real Home Assistant next to a device of the lab, with the bridge and a broker (board/lab/home-assistant).
+/// The real Home Assistant on a device of the lab, with the bridge and a broker (board/lab/home-assistant).
 public struct HomeAssistant: Sendable {
     private let program: Program
     private let orders: String
@@ -16,7 +16,7 @@ public struct HomeAssistant: Sendable {
         try Lab.write("", to: orders)
         program = try await lab.start(
             "\(Lab.checkout)/board/lab/home-assistant", [device.socket, Self.bridge, orders])
-        // In an emulated machine it takes a minute to start.
+        // An emulated machine takes a minute to start Home Assistant.
         try await waitUntil("have all entities", within: .seconds(400)) { $0.contains("ready") }
     }
 
@@ -26,7 +26,7 @@ public struct HomeAssistant: Sendable {
     }
 
     public struct Entity: Sendable {
-        /// Name of the entity, from the bridge.
+        /// Name of the entity in the bridge, such as `network`.
         let name: String
         public let id: String
         public var state: String
@@ -56,7 +56,7 @@ public struct HomeAssistant: Sendable {
         let end = ContinuousClock.now + limit
         while !isSo(lines) {
             guard program.isRunning, ContinuousClock.now < end else {
-                throw LabError.unexpected("Home Assistant does not get so far as to \(what): \(program.lastLines)")
+                throw LabError.unexpected("Home Assistant did not \(what): \(program.lastLines)")
             }
             try await Task.sleep(for: .milliseconds(100))
         }

@@ -1,10 +1,10 @@
-@preconcurrency import Dispatch  // Thread-safe, but not marked as such.
+@preconcurrency import Dispatch  // Dispatch is thread-safe, but its types are not marked Sendable.
 import FoundationEssentials
 import Glibc
 
 /// A server for the device in the lab's internet: mosquitto, or nginx with TLS.
 public actor InternetServer {
-    /// Address that is reachable through each access point with internet.
+    /// Address of the server. Each access point with internet routes to it.
     public nonisolated let address: IPv4Address
     public nonisolated let port: UInt16
     private let name: String
@@ -13,7 +13,7 @@ public actor InternetServer {
     private let directory: String
     private var program: Program?
 
-    /// - Parameter name: a program that listens on `port` with these arguments.
+    /// - Parameter name: program that listens on `port` when started with these arguments.
     init(
         _ name: String, _ arguments: [String], at address: IPv4Address, port: UInt16, in namespace: NetworkNamespace,
         directory: String
@@ -26,7 +26,7 @@ public actor InternetServer {
         self.directory = directory
     }
 
-    /// Starts the server and returns when it listens.
+    /// Starts the server and returns when it accepts connections.
     public func start() async throws {
         guard program?.isRunning != true else { return }
         program = try namespace.enter { () throws(LabError) in
@@ -38,19 +38,19 @@ public actor InternetServer {
         }
     }
 
-    /// Kills the server (SIGKILL). Connections are reset, and new ones refused.
+    /// Kills the server (SIGKILL). The kernel resets its connections and refuses new ones.
     public func kill() {
         program?.kill()
         program = nil
     }
 
-    /// Stops the server (SIGSTOP). The kernel still acknowledges data, but nothing answers.
+    /// Stops the server (SIGSTOP). The kernel still acknowledges data, but the server sends no answer.
     public func freeze() { program?.freeze() }
 
-    /// Continues the server (SIGCONT).
+    /// Resumes the server (SIGCONT).
     public func thaw() { program?.thaw() }
 
-    /// Sets the firewall in front of the server; nil to let everything through.
+    /// Sets how the server's firewall treats packets; nil to let all pass.
     public func firewall(_ blockage: Blockage?) throws {
         var rules = FirewallRules(inputs: blockage.map { [.port(port, $0)] } ?? [])
         rules.table = "inet port\(port)"
@@ -59,7 +59,7 @@ public actor InternetServer {
 }
 
 enum WebServer {
-    /// Configuration for the foreground, with all of nginx' files in `directory`.
+    /// Returns an nginx configuration without daemon mode. All of nginx' files are in `directory`.
     static func configuration(of sites: String, directory: String, name: String) -> String {
         let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map {
             "    \($0)_temp_path \(directory)/\(name).\($0);\n"
@@ -84,20 +84,20 @@ enum WebServer {
 public enum NameService: Hashable, Sendable {
     case right
     case silent
-    /// Answers SERVFAIL.
+    /// The server answers SERVFAIL.
     case failing
-    /// Answers NXDOMAIN.
+    /// The server answers NXDOMAIN.
     case denying
-    /// Answers with this address for all names.
+    /// The server answers with this address for all names.
     case everythingAt(IPv4Address)
 }
 
-/// A name server with one answer to all questions (RFC 1035).
+/// A name server that gives the same answer to all queries (RFC 1035).
 final class SpoofingNameServer: Sendable {
     private static let queue = DispatchQueue(label: "lab.names")
     private let source: any DispatchSourceRead
 
-    /// Listens on UDP port 53 in the namespace of the calling thread; nil for `right` and `silent`.
+    /// Listens on UDP port 53 in the namespace of the calling thread. Returns nil for `right` and `silent`.
     init?(_ service: NameService) throws(LabError) {
         let lie: ([UInt8]) -> [UInt8]?
         switch service {
@@ -112,7 +112,7 @@ final class SpoofingNameServer: Sendable {
         }
         source = DispatchSource.makeReadSource(fileDescriptor: socket.number, queue: Self.queue)
         source.setEventHandler { Self.answer(on: socket.number, lie) }
-        // A descriptor must stay open until its source is cancelled.
+        // Keep the descriptor open until the source is cancelled.
         source.setCancelHandler { withExtendedLifetime(socket) {} }
         source.resume()
     }
@@ -132,7 +132,7 @@ final class SpoofingNameServer: Sendable {
         }
     }
 
-    /// Returns an answer to the first question with this code, and with the address if the question is for IPv4; nil
+    /// Returns an answer with this code to the first question. It includes the address if the question is for IPv4; nil
     /// for an invalid question.
     private static func answer(to question: [UInt8], code: UInt8, address: IPv4Address? = nil) -> [UInt8]? {
         guard question.count >= 17, let root = question[12...].firstIndex(of: 0), root + 4 < question.count else {
@@ -142,7 +142,7 @@ final class SpoofingNameServer: Sendable {
         let record: [UInt8]? = address.flatMap { address in
             guard isForIPv4 else { return nil }
             let bytes = (0..<4).map { UInt8(truncatingIfNeeded: address.value >> (24 - 8 * $0)) }
-            // Name of the question, A, IN, TTL of one minute.
+            // Pointer to the question's name, type A, class IN, TTL of one minute.
             return [0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4] + bytes
         }
         let counts: [UInt8] = [0, 1, 0, record == nil ? 0 : 1, 0, 0, 0, 0]
@@ -167,7 +167,7 @@ enum TrustStore {
         }
     }
 
-    /// Creates a self-signed certificate for `host`, which is its own authority (PEM files).
+    /// Creates a self-signed certificate for `host` and its key, both as PEM files.
     static func makeCertificate(
         _ certificate: String, key: String, for host: String, directory: String
     ) throws(LabError) {
@@ -179,7 +179,7 @@ enum TrustStore {
             ], log: "\(directory)/commands.log")
     }
 
-    /// Restores the system's list, even if several are mounted over it.
+    /// Restores the system's list. Removes all mounts over it.
     static func restore() {
         while umount2(path, Int32(MNT_DETACH)) == 0 {}
     }

@@ -5,7 +5,7 @@ extension Lab {
     static let root = "/run/altnet-lab"
     static let internet = NetworkNamespace(name: "internet")
 
-    /// Waits until no other lab runs on this kernel, as all share the simulated air.
+    /// Waits until no other lab runs on this kernel, because all labs share the simulated air.
     static func lock() async throws -> FileDescriptor {
         mkdir(root, 0o755)
         let path = "\(root)/lock"
@@ -35,7 +35,8 @@ extension Lab {
         TrustStore.restore()
         let files = FileManager.default
         if files.fileExists(atPath: "/sys/module/mac80211_hwsim") {
-            // Unlike `modprobe -r`, keeps its dependencies. Loading those again would take most of the time.
+            // Use `rmmod`, which keeps the dependencies, unlike `modprobe -r`. Reloading them would take most of the
+            // time.
             try Program.run("rmmod", ["mac80211_hwsim"], log: log)
         }
         for link in ["cable0", "wg0"] where files.fileExists(atPath: "/sys/class/net/\(link)") {
@@ -56,8 +57,8 @@ extension Lab {
             || namespace.hasPrefix("ap") && Int(namespace.dropFirst(2)) != nil
     }
 
-    /// Runs several commands in one `ip`, as starting programs is slow.
-    /// - Parameter namespace: nil for the lab's own.
+    /// Runs several `ip` commands in one process, because each process start is slow.
+    /// - Parameter namespace: namespace for the commands; nil for the lab's namespace.
     static func batch(
         _ commands: [String], in namespace: NetworkNamespace? = nil, directory: String, log: String? = nil
     ) throws(LabError) {
@@ -84,21 +85,21 @@ final class KernelLog: Sendable {
         lseek(file.number, 0, SEEK_END)
     }
 
-    /// Returns the messages since the start or the last call.
+    /// Returns the kernel's messages since the last call, or since the start.
     func read() -> [String] {
         var lines: [String] = []
         var record = [UInt8](repeating: 0, count: 8192)
         while true {
-            // One record per read: "level,sequence,time,flags;message" (Documentation/ABI/testing/dev-kmsg).
+            // Each read returns one record: "level,sequence,time,flags;message" (Documentation/ABI/testing/dev-kmsg).
             let count = Glibc.read(file.number, &record, record.count)
-            if count < 0 && errno == EPIPE { continue }  // Overwritten before it was read: continue with the next.
+            if count < 0 && errno == EPIPE { continue }  // The record was overwritten: read the next one.
             guard count > 0 else { return lines }
             let text = String(decoding: record.prefix(count), as: UTF8.self)
             lines.append(String(text.drop { $0 != ";" }.dropFirst().prefix { $0 != "\n" }))
         }
     }
 
-    /// Returns lines that show a defect of the kernel, which must fail a test.
+    /// Returns lines that show a defect of the kernel. Any such line must fail a test.
     static func complaints(in lines: [String]) -> [String] {
         let marks = [
             "WARNING: ", "BUG: ", "Oops", "general protection fault", "Call Trace:", "INFO: task ", "refcount_t: ",

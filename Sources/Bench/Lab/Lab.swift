@@ -3,14 +3,14 @@ import FoundationEssentials
 import Glibc
 
 public enum SpareStation: String, Sendable, CaseIterable {
-    /// One radio that uses two channels at a time.
+    /// The spare interface is on the same radio, which uses two channels at a time.
     case sameRadio
     case otherRadio
-    /// One radio that uses one channel at a time.
+    /// The spare interface is on the same radio, which uses one channel at a time.
     case sameChannel
 }
 
-/// Access points, a station and the air between them, with simulated radios of this machine's kernel.
+/// Access points, a station and the air between them, on simulated radios of this machine's kernel.
 ///
 /// A scenario reads like this:
 ///
@@ -22,7 +22,7 @@ public enum SpareStation: String, Sendable, CaseIterable {
 ///         try await lab.pinger(to: backup.gateway).reply(within: .seconds(10))
 ///     }
 public actor Lab {
-    /// Address of all access points, so that any joined network reaches it.
+    /// Address of every access point. A station reaches the one that it has joined.
     public static let everywhere = IPv4Address(10, 99, 0, 1)
 
     public static let checkout = #filePath.split(separator: "/").dropLast(4).reduce("") { "\($0)/\($1)" }
@@ -30,7 +30,7 @@ public actor Lab {
     /// Folder of the scenario's logs, on a file system in memory.
     public nonisolated let directory: String
     public nonisolated let station: Station
-    /// The device's radio if it has its own firmware.
+    /// The device's radio if it has separate firmware; else nil.
     public nonisolated let fullMAC: FullMACRadio?
 
     private nonisolated let name: String
@@ -46,16 +46,16 @@ public actor Lab {
     private var pingers: [Pinger] = []
     private var programs: [Program] = []
 
-    // MARK: A scenario
+    // MARK: Scenario
 
     /// Starts a lab, runs `scenario`, and ends the lab in any case.
     ///
-    /// Keeps all logs and an air capture in `$LAB_RESULTS` if the scenario throws or calls `keepRecords`, or the kernel
-    /// complains.
+    /// Logs and an air capture are kept in `$LAB_RESULTS` if the scenario throws or calls `keepRecords`, or if the
+    /// kernel reports a defect.
     /// - Parameters:
-    ///   - name: name of the records' folder.
-    ///   - accessPoints: maximum number of access points, at most 90. The device keeps the unused radios idle.
-    ///   - spare: second station interface of the device.
+    ///   - name: name of the scenario's folder in the results.
+    ///   - accessPoints: maximum number of access points, at most 90. Unused radios stay idle at the device.
+    ///   - spare: second station interface of the device; nil for none.
     ///   - country: regulatory domain, which determines the time of a full scan: CN 2 s, DE 5 s, US 14 s.
     /// - Throws: errors of the scenario, and `LabError`.
     public static func run<Value: Sendable>(
@@ -77,14 +77,14 @@ public actor Lab {
         return value
     }
 
-    /// Why a lab cannot run here; nil if it can.
+    /// Reason why a lab cannot run here; nil if it can.
     public static let obstacle: String? = {
         guard geteuid() == 0 else { return "only root may load mac80211_hwsim and make network namespaces" }
         let log = "/dev/null"
         guard (try? Program.run("modprobe", ["--dry-run", "mac80211_hwsim"], log: log)) != nil else {
-            return "this kernel has no mac80211_hwsim; board/lab/run starts one that has"
+            return "this kernel has no mac80211_hwsim, use board/lab/run, which starts one with it"
         }
-        guard RadioKind.wanted != nil else { return "LAB_RADIO is neither hwsim nor fullmac" }
+        guard RadioKind.wanted != nil else { return "unknown radio in LAB_RADIO, use hwsim or fullmac" }
         return nil
     }()
 
@@ -94,11 +94,11 @@ public actor Lab {
     /// Kernel release, such as `6.1.0-56-amd64`.
     public static let kernel = (try? String(contentsOfFile: "/proc/sys/kernel/osrelease", encoding: .utf8)) ?? ""
 
-    // MARK: Its parts
+    // MARK: Parts
 
-    /// Sets up an access point, which is off until `powerOn`.
+    /// Sets up an access point, which stays off until `powerOn`.
     /// - Parameters:
-    ///   - signal: exact signal at the station, in dBm (-100 to -1; 0 is "unknown" to the kernel).
+    ///   - signal: exact signal at the station in dBm, -100 to -1. The kernel treats 0 as unknown.
     ///   - channel: 1 to 14 on 2.4 GHz, 36 and above on 5 GHz.
     ///   - hidden: whether beacons omit the SSID.
     ///   - settings: further lines of hostapd.conf, such as more networks (`bss=`).
@@ -114,7 +114,7 @@ public actor Lab {
         let settings = AccessPointSettings(
             ssid: ssid, security: security, channel: channel, hidden: hidden, more: settings)
         let namespace = namespaces[accessPoints.count]
-        // Transmit with 0 dBm, so that the radio's reception value is the exact signal.
+        // Transmit with 0 dBm: the radio's `rx_rssi` is then the exact signal at the receiver.
         try Program.run("iw", ["phy", radio.phy, "set", "txpower", "fixed", "0"], log: commandLog)
         try Program.run("iw", ["phy", radio.phy, "set", "netns", "name", namespace.name], log: commandLog)
         let accessPoint = try AccessPoint(
@@ -136,8 +136,10 @@ public actor Lab {
             extending: other)
     }
 
-    /// Connects and bridges two access points of one network before they are switched on. They share the first one's
-    /// gateway, and can forward requests of stations (IEEE 802.11-2020, 13.10).
+    /// Connects and bridges two access points of one network. Call this before `powerOn`.
+    ///
+    /// The network uses the first one's gateway. The access points can forward requests of stations to each other (IEEE
+    /// 802.11-2020, 13.10).
     public func wire(_ first: AccessPoint, to second: AccessPoint) async throws {
         let names = [first, second].map { "wire\($0.number)" }
         try Self.batch(
@@ -148,13 +150,13 @@ public actor Lab {
         try await second.bridge(with: names[1], isGateway: false)
     }
 
-    /// Creates a phone without a network, on the radio of one of the scenario's access points.
+    /// Creates a phone on the radio of one of the scenario's access points. The phone has not joined a network.
     public func wirelessPhone() throws -> WirelessPhone {
         let place = accessPoints.count + wirelessPhones.count
         guard place < namespaces.count, let radio = freeRadios.popLast() else {
             throw LabError.noRadioLeft(accessPoints: namespaces.count)
         }
-        // Take namespaces from the end: access points start at the beginning.
+        // Take namespaces from the end, because access points take them from the beginning.
         let namespace = namespaces[namespaces.count - 1 - wirelessPhones.count]
         try Program.run("iw", ["phy", radio.phy, "set", "txpower", "fixed", "0"], log: commandLog)
         try Program.run("iw", ["phy", radio.phy, "set", "netns", "name", namespace.name], log: commandLog)
@@ -165,12 +167,12 @@ public actor Lab {
     }
     private var wirelessPhones: [WirelessPhone] = []
 
-    /// Sets the regulatory domain of all radios: a country (ISO 3166-1 alpha-2), or 00 for the world.
+    /// Sets the regulatory domain of all radios: a country code (ISO 3166-1 alpha-2), or 00 for the world domain.
     public func setRegulatoryDomain(_ country: String) throws {
         try Program.run("iw", ["reg", "set", country], log: commandLog)
     }
 
-    /// Starts the internet with its servers, to which access points can connect.
+    /// Starts the internet and its servers. Access points can then connect to it.
     public func upstream() async throws -> Upstream {
         if let upstream { return upstream }
         try Self.batch(["netns add \(Self.internet.name)"], directory: directory)
@@ -191,11 +193,11 @@ public actor Lab {
         return pinger
     }
 
-    /// Starts a program for the scenario, such as the agent. The program ends with the lab at the latest. Its output
-    /// goes to `<name>.log` in `directory`.
+    /// Starts a program for the scenario, such as the agent. The lab's end also ends the program. The output goes to
+    /// `<name>.log` in `directory`.
     /// - Parameters:
-    ///   - path: a path, or the name of a system program.
-    ///   - log: another name for the log.
+    ///   - path: path of the program, or the name of a system program.
+    ///   - log: name of the log file instead of the program's name.
     public func start(
         _ path: String, _ arguments: [String] = [], environment: [String: String] = [:], log: String? = nil
     ) throws -> Program {
@@ -211,8 +213,8 @@ public actor Lab {
         report(what, "\(duration.milliseconds) ms (\(isVirtual ? "virtual" : "clock") time)")
     }
 
-    /// Waits until this tenth of a second. The kernel checks for missing beacons on whole seconds, so the time to
-    /// detect a loss depends on its offset.
+    /// Waits until this tenth of a second (0 to 9). The kernel checks for missing beacons on whole seconds, so this
+    /// offset affects the time until it detects a loss.
     public nonisolated func wait(untilTenth tenth: Int) async throws {
         var now = timespec()
         clock_gettime(CLOCK_MONOTONIC, &now)
@@ -245,7 +247,7 @@ public actor Lab {
         return kernelLines.filter { $0.contains(text) }
     }
 
-    // MARK: Beginning and end
+    // MARK: Start and end
 
     private init(
         _ name: String, accessPoints: Int, country: String, spare: SpareStation?, lock: FileDescriptor
@@ -263,7 +265,7 @@ public actor Lab {
         try (Self.radioKind == .fullMAC ? LossDetection.firmwares : .kernels).apply()
         let radios = try Radio.all()
         guard radios.count == accessPoints + own else {
-            throw LabError.unavailable(reason: "\(accessPoints + own) radios asked for, \(radios.count) there")
+            throw LabError.unavailable(reason: "\(accessPoints + own) radios needed, \(radios.count) created")
         }
         namespaces = (1...accessPoints).map { NetworkNamespace(name: "ap\($0)") }
         try Self.batch(namespaces.map { "netns add \($0.name)" }, directory: directory, log: log)
@@ -281,7 +283,7 @@ public actor Lab {
         station = try Station(
             radio: try await fullMAC?.plugIn() ?? radios[0], spareInterface: spareInterface, directory: directory,
             country: country)
-        // hwsim0 receives all frames of all simulated radios.
+        // Interface hwsim0 receives all frames of all simulated radios.
         try NamespaceInterface("hwsim0").setUp(true)
         capture = try Program(
             "tcpdump", ["-i", "hwsim0", "-U", "-Z", "root", "-w", "\(directory)/air.pcap"],
@@ -293,8 +295,8 @@ public actor Lab {
         pingers.forEach { $0.end() }
         greetings.forEach { $0.end() }
         echoes.forEach { $0.end() }
-        // Must be before any link ends: the kernel then restores the regulatory domain, and crashes if a driver
-        // disappears meanwhile (6.1).
+        // Unplug the dongle before any link ends. At the end of a link, the kernel restores the regulatory domain, and
+        // version 6.1 crashes if a driver disappears meanwhile.
         let unplugged: Result<Void, any Error>
         do { unplugged = .success(try await fullMAC?.unplug() ?? ()) } catch { unplugged = .failure(error) }
         for program in programs { await program.terminate() }
@@ -320,7 +322,7 @@ public actor Lab {
         let files = FileManager.default
         try? files.removeItem(atPath: kept)
         try? files.createDirectory(atPath: kept, withIntermediateDirectories: true)
-        // Copy single files, since one failure, such as for a socket, must not prevent the others.
+        // Copy each file separately, so that one failure, as for a socket, does not prevent the others.
         for file in (try? files.subpathsOfDirectory(atPath: directory)) ?? [] {
             var isFolder = false
             guard files.fileExists(atPath: "\(directory)/\(file)", isDirectory: &isFolder) else { continue }

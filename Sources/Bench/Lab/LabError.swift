@@ -1,7 +1,7 @@
 import AgentModel
 
 public enum LabError: Error, Equatable {
-    /// The kernel or the user's rights do not allow simulated radios.
+    /// The kernel or the user's rights do not permit simulated radios.
     case unavailable(reason: String)
     case missing(program: String)
     /// A program failed. `said` is the end of its output.
@@ -11,7 +11,7 @@ public enum LabError: Error, Equatable {
     case system(SystemError)
     case timedOut(what: String, limit: Duration)
     case noRadioLeft(accessPoints: Int)
-    /// A result that prevents the scenario from continuing.
+    /// An unexpected result prevents the rest of the scenario.
     case unexpected(String)
     /// The kernel log shows a defect, so the scenario's results are unreliable.
     case kernelComplained([String])
@@ -35,9 +35,9 @@ extension LabError: CustomStringConvertible {
 
 /// Polls `condition` until it is true.
 ///
-/// Checks once more after the time limit, in case the machine was too busy to check often.
-/// - Parameter interval: time between checks. Increase it if each check makes the agent or another program work: an
-///   emulated processor is slow.
+/// After the time limit it checks once more, in case the machine was too busy to check often.
+/// - Parameter interval: time between checks. Use a longer one if each check makes the agent or another program work,
+///   because an emulated processor is slow.
 /// - Throws: `LabError.timedOut`.
 public func eventually(
     within limit: Duration, every interval: Duration = .milliseconds(10), _ what: String,

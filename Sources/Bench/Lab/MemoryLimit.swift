@@ -1,8 +1,8 @@
 import FoundationEssentials
 import Glibc
 
-/// Memory limit for a program and its children: a control group like systemd's for `MemoryMax=` (cgroups(7),
-/// Documentation/admin-guide/cgroup-v2.rst).
+/// Memory limit for a program and its children, enforced by a control group as systemd does for `MemoryMax=`
+/// (cgroups(7), Documentation/admin-guide/cgroup-v2.rst).
 public struct MemoryLimit: Sendable {
     private static let root = "/sys/fs/cgroup"
     public let folder: String
@@ -21,7 +21,7 @@ public struct MemoryLimit: Sendable {
         folder = "\(Self.root)/\(unit)"
         mkdir(folder, 0o755)
         try Lab.write(String(limit), to: folder + "/memory.max", 0)
-        // Without swap, like the boards.
+        // Disable swap, because the boards have none.
         if access(folder + "/memory.swap.max", F_OK) == 0 { try Lab.write("0", to: folder + "/memory.swap.max", 0) }
     }
 
@@ -32,7 +32,7 @@ public struct MemoryLimit: Sendable {
         try ["anon ", "sock "].map { try number(named: $0, in: "memory.stat") }.reduce(0, +)
     }
 
-    /// Number of processes that the kernel killed for lack of memory.
+    /// Number of processes that the kernel killed because memory ran out.
     public func kills() throws -> Int { try number(named: "oom_kill ", in: "memory.events") }
 
     private func number(named name: String, in file: String) throws -> Int {

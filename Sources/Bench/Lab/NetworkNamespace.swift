@@ -2,11 +2,11 @@ import AgentModel
 import FoundationEssentials
 import Glibc
 
-/// A network namespace, so that one kernel acts as several machines that share only the air.
+/// A network namespace. With one per machine, one kernel acts as several machines that share only the air.
 struct NetworkNamespace: Sendable {
     let name: String
 
-    /// Runs `body` in the namespace. Sockets and programs created there stay there.
+    /// Runs `body` in the namespace. Sockets and programs that `body` creates stay there.
     ///
     /// A namespace applies to a thread, so `body` must not suspend.
     func enter<Value>(_ body: () throws(LabError) -> Value) throws(LabError) -> Value {
@@ -45,12 +45,12 @@ struct NetworkNamespace: Sendable {
     }
 }
 
-/// A network interface, controlled by a socket in its namespace instead of a program.
+/// A network interface. A socket in its namespace controls it, which is faster than starting a program.
 final class NamespaceInterface: Sendable {
     let name: String
     private let control: FileDescriptor
 
-    /// Looks for the interface in the current namespace.
+    /// Finds the interface in the calling thread's namespace.
     init(_ name: String) throws(LabError) {
         self.name = name
         control = try FileDescriptor.socket(AF_INET, SOCK_DGRAM)
@@ -83,7 +83,7 @@ final class NamespaceInterface: Sendable {
         }
     }
 
-    /// Adds an address. Each further one needs its own label.
+    /// Adds an address. Each further address needs a different label.
     func add(_ address: IPv4Address, prefix: Int, label: String = "") throws(LabError) {
         var request = request(label: label)
         Self.put(address, into: &request)
@@ -112,7 +112,7 @@ final class NamespaceInterface: Sendable {
 
 /// A simulated radio (mac80211_hwsim) with its interface.
 struct Radio: Sendable {
-    /// The kernel's name, such as `phy1`.
+    /// Name of the radio in the kernel, such as `phy1`.
     let phy: String
     let interface: String
     let address: BSSID
@@ -137,19 +137,19 @@ struct Radio: Sendable {
 
     var isThere: Bool { FileManager.default.fileExists(atPath: "\(Self.root)/\(phy)") }
 
-    /// Returns the current radio with this address; nil if it or its interface is missing.
+    /// Returns the radio that has this address now; nil if the radio or its interface is missing.
     static func present(_ address: BSSID) -> Radio? { (try? all())?.first { $0.address == address } }
 
-    /// Name of the current interface. A program may have replaced the first one.
+    /// Name of the radio's current interface. A program may have replaced the first interface.
     var currentInterface: String? { Self.interface(of: phy) }
 
     private static func interface(of phy: String) -> String? {
         try? FileManager.default.contentsOfDirectory(atPath: "\(root)/\(phy)/device/net").first
     }
 
-    /// Sets the signal of this radio's frames at receivers, in dBm (-100...-1), for a tx power of 0 dBm.
+    /// Sets the signal at receivers of this radio's frames, in dBm (-100...-1), for a transmit power of 0 dBm.
     ///
-    /// debugfs accepts negative values only as 64-bit numbers in hex.
+    /// Negative numbers are written as 64-bit hexadecimal, the only form that debugfs accepts for them.
     func setReceivedSignal(_ signal: Int) throws(LabError) {
         let file = try FileDescriptor.open("/sys/kernel/debug/ieee80211/\(phy)/hwsim/rx_rssi", O_WRONLY)
         let text = "0x" + String(UInt64(bitPattern: Int64(signal)), radix: 16)

@@ -1,9 +1,9 @@
 import AgentModel
-@preconcurrency import Dispatch  // Thread-safe, but not marked as such.
+@preconcurrency import Dispatch  // Dispatch is thread-safe, but its types are not marked Sendable.
 import Glibc
 import Synchronization
 
-/// Pings an address continuously from one socket and records the replies, to measure the link as a user notices it.
+/// Pings an address continuously from one socket and records the replies. This measures the link as a user notices it.
 public final class Pinger: Sendable {
     public typealias Moment = ContinuousClock.Instant
 
@@ -23,7 +23,7 @@ public final class Pinger: Sendable {
         var replies: [Moment] = []
         var roundTrips: [Duration] = []
 
-        /// Records a reply. The number on the wire wraps at 65536, so the latest match counts.
+        /// Records a reply. Sequence numbers in packets wrap at 65536, so the latest ping with this number counts.
         mutating func recordReply(_ sequence: UInt16) {
             replies.append(.now)
             let latest = sent.count - 1
@@ -46,7 +46,7 @@ public final class Pinger: Sendable {
         arrivals = DispatchSource.makeReadSource(fileDescriptor: socket.number, queue: queue)
         timer.setEventHandler { [weak self] in self?.send() }
         arrivals.setEventHandler { [weak self] in self?.receive() }
-        // A descriptor must stay open until its source is cancelled.
+        // Keep the descriptor open until the source is cancelled.
         arrivals.setCancelHandler { [socket] in withExtendedLifetime(socket) {} }
         timer.schedule(deadline: .now(), repeating: .milliseconds(Int(interval.milliseconds)))
         arrivals.resume()
@@ -59,7 +59,7 @@ public final class Pinger: Sendable {
         record.withLock { $0.firstReply(after: moment) }
     }
 
-    /// Round-trip times, in the order of the answers.
+    /// Round-trip times in the order of the replies.
     public var roundTrips: [Duration] { record.withLock { $0.roundTrips } }
 
     public var lastReply: Moment? { record.withLock { $0.replies.last } }
@@ -70,7 +70,7 @@ public final class Pinger: Sendable {
         return zip(edges, edges.dropFirst()).map { $1 - $0 }.max() ?? .zero
     }
 
-    /// Number of unanswered pings sent since `moment`, without those of the last second.
+    /// Number of unanswered pings since `moment`. Pings of the last second do not count.
     public func lost(since moment: Moment) -> Int {
         let end = Moment.now - .seconds(1)
         return record.withLock { record in
@@ -105,7 +105,7 @@ public final class Pinger: Sendable {
         arrivals.cancel()
     }
 
-    // MARK: The wire (RFC 792)
+    // MARK: Packets (RFC 792)
 
     private func send() {
         let sequence = record.withLock { record in
@@ -116,7 +116,7 @@ public final class Pinger: Sendable {
         let sum = words.reduce(UInt32(0)) { $0 + UInt32($1) }
         words[1] = ~UInt16(truncatingIfNeeded: sum + sum >> 16)
         let packet = words.flatMap { [UInt8($0 >> 8), UInt8($0 & 0xff)] }
-        // Ignore failures such as a missing route, which the pinger measures.
+        // Ignore failures such as a missing route: the pinger counts them as lost pings.
         _ = target.withSocketAddress { sendto(socket.number, packet, packet.count, 0, $0, $1) }
     }
 

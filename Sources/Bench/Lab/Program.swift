@@ -3,12 +3,12 @@ import Glibc
 import Linux
 import Synchronization
 
-/// A program that the lab starts and ends, together with its child processes (a process group).
+/// A program that the lab starts and ends. Its child processes (its process group) end with it.
 public final class Program: Sendable {
     public let name: String
     public let pid: Int32
     public let log: String
-    /// Status from `waitpid`; nil while it runs.
+    /// Status from `waitpid`; nil while the program runs.
     private let ending = Mutex<Int32?>(nil)
 
     /// Starts a program in the network namespace of the calling thread, and appends its output to `log`.
@@ -40,10 +40,10 @@ public final class Program: Sendable {
         }
     }
 
-    /// Exit status, or 128 plus the signal that ended it; nil while it runs.
+    /// Exit status, or 128 plus the number of the signal that ended the program; nil while it runs.
     public var exitStatus: Int32? { isRunning ? nil : waitForEnd() }
 
-    /// Processes of the program's group, including helpers.
+    /// Process IDs of the program's group, including helpers.
     public var processes: [Int32] {
         let all = ((try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []).compactMap { Int32($0) }
         return all.filter { getpgid($0) == pid }.sorted()
@@ -51,7 +51,7 @@ public final class Program: Sendable {
 
     /// Kills the program (SIGKILL), like a power cut or a crash.
     public func kill() {
-        // Kill the group, as helpers outlive their parent (dhcpcd's does, with root's rights).
+        // Kill the group, because helpers outlive their parent (dhcpcd's helper has root's rights).
         _ = Glibc.kill(-pid, SIGKILL)
         _ = waitForEnd()
     }
@@ -59,7 +59,7 @@ public final class Program: Sendable {
     /// Stops all processes of the program (SIGSTOP).
     public func freeze() { _ = Glibc.kill(-pid, SIGSTOP) }
 
-    /// Continues all processes of the program (SIGCONT).
+    /// Resumes all processes of the program (SIGCONT).
     public func thaw() { _ = Glibc.kill(-pid, SIGCONT) }
 
     /// Ends the program with SIGTERM, and with SIGKILL after 2 s.
@@ -72,17 +72,17 @@ public final class Program: Sendable {
         kill()
     }
 
-    /// Resident memory in KiB (VmRSS in proc(5)); nil after its end.
+    /// Resident memory in KiB (VmRSS in proc(5)); nil after the program's end.
     public var residentMemory: Int? { memory("VmRSS:") }
 
-    /// Anonymous memory in KiB (RssAnon in proc(5)), which is its cost on a board.
+    /// Anonymous memory in KiB (RssAnon in proc(5)), the memory that the program costs on a board; nil after its end.
     public var anonymousMemory: Int? { memory("RssAnon:") }
 
-    /// Processor time (proc(5)); nil after its end.
+    /// Processor time, user and system (proc(5)); nil after the program's end.
     public var processorTime: Duration? {
         guard isRunning, let text = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8),
-            // The name can contain anything but ends with the last bracket. utime and stime follow as 12th and 13th
-            // field.
+            // The name in brackets can contain anything, so split after the last bracket. utime and stime are the 12th
+            // and 13th field from there.
             let fields = text.lastIndex(of: ")").map({ text[text.index(after: $0)...].split(separator: " ") }),
             fields.count > 12, let user = Int(fields[11]), let system = Int(fields[12])
         else { return nil }
@@ -101,7 +101,7 @@ public final class Program: Sendable {
         return text.split(separator: "\n").suffix(4).joined(separator: "; ")
     }
 
-    /// Waits, and returns the exit status, or 128 plus the signal that ended it.
+    /// Waits for the program's end. Returns the exit status, or 128 plus the number of the signal that ended it.
     func waitForEnd() -> Int32 {
         ending.withLock { ending in
             var status = ending ?? 0
@@ -113,7 +113,7 @@ public final class Program: Sendable {
         }
     }
 
-    // MARK: Remains of a lab that crashed
+    // MARK: Programs of a crashed lab
 
     private static let list = "\(Lab.root)/programs"
 
@@ -121,7 +121,8 @@ public final class Program: Sendable {
     static func endLeftovers() {
         let lines = ((try? String(contentsOfFile: list, encoding: .utf8)) ?? "").split(separator: "\n")
         for words in lines.map({ $0.split(separator: " ", maxSplits: 1) }) where words.count == 2 {
-            // Another program may have this ID now. The kernel keeps 15 characters of a name.
+            // Kill the process only if it has the recorded name, because another program may have this ID now. The
+            // kernel keeps 15 characters of a name.
             guard let pid = Int32(words[0]),
                 let name = try? String(contentsOfFile: "/proc/\(pid)/comm", encoding: .utf8),
                 name.trimmingLine == words[1].prefix(15)
@@ -135,14 +136,14 @@ public final class Program: Sendable {
 extension Program {
     private static let folders = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"]
 
-    /// Returns the path of a system program. Paths stay unchanged.
+    /// Returns the path of a system program. An argument with a slash is returned unchanged.
     static func locate(_ name: String) throws(LabError) -> String {
         let paths: [String] = name.contains("/") ? [name] : folders.map { "\($0)/\(name)" }
         guard let path = paths.first(where: { access($0, X_OK) == 0 }) else { throw .missing(program: name) }
         return path
     }
 
-    /// Starts a program in a new process group. It inherits only the network namespace.
+    /// Starts a program in a new process group. The program inherits only the network namespace.
     static func spawn(
         _ path: String, _ arguments: [String], environment: [String: String], input: String, log: String
     ) throws(LabError) -> pid_t {
@@ -158,15 +159,15 @@ extension Program {
     }
 }
 
-/// Memory settings for the C library from the package's unit in the sources of this build, as used on boards.
+/// The C library's memory settings on boards, from the package's unit in the sources of this build.
 enum UnitEnvironment {
-    /// Memory settings, read once, as a scenario's time continues while reading.
+    /// Memory settings. The unit is read only once, because a scenario's time continues while reading.
     static let memory: [String: String] = {
         let unit = (try? String(contentsOfFile: Lab.checkout + "/board/systemd/altnet.service", encoding: .utf8)) ?? ""
         return memory(in: unit)
     }()
 
-    /// - Parameter unit: text of a unit (systemd.unit(5)).
+    /// - Parameter unit: content of a unit file (systemd.unit(5)).
     static func memory(in unit: String) -> [String: String] {
         let lines = unit.split(separator: "\n").filter { $0.hasPrefix("Environment=") }
         let variables = lines.flatMap { $0.dropFirst("Environment=".count).split(separator: " ") }.compactMap {

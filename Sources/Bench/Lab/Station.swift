@@ -3,10 +3,10 @@ import Dongle
 import FoundationEssentials
 import Glibc
 
-/// The device: a simulated radio with the real wpa_supplicant, in the lab's own namespace.
+/// The device: a simulated radio with the real wpa_supplicant, in the lab's namespace.
 ///
-/// Starts no program before it is asked to. wpa_supplicant then runs as altnet needs it: no networks, nothing saved,
-/// and a control socket in a private folder.
+/// The station starts programs only on request. wpa_supplicant then runs as altnet needs it: without networks and
+/// stored changes, and with a control socket in a private folder.
 public actor Station {
     public nonisolated let interface: String
     public nonisolated let spareInterface: String?
@@ -21,7 +21,7 @@ public actor Station {
     private let country: String
     private var supplicant: Program?
     private var spareSupplicant: Program?
-    /// wpa_supplicant as the device's access point, with its interface.
+    /// Access point of the device: its wpa_supplicant and interface; nil if closed.
     private var ownAccessPoint: (program: Program, interface: String)?
     private var dhcpcd: Program?
     private var setupAccessPointSupplicant: Task<Void, Never>?
@@ -43,17 +43,17 @@ public actor Station {
 
     public nonisolated var currentInterface: String? { currentRadio?.currentInterface }
 
-    /// Radio at present. One with its own firmware gets a new number at each plug.
+    /// The radio at present. A radio with separate firmware gets a new number at each plug.
     private nonisolated var currentRadio: Radio? {
         guard Lab.radioKind == .softMAC else { return FullMACRadio.present }
         return radio.isThere ? radio : Radio.present(radioAddress)
     }
 
-    /// Unplugs the radio like a USB stick, so that its interface disappears. Use `lab.fullMAC` for a radio with its own
-    /// firmware.
+    /// Unplugs the radio like a USB stick: its interface disappears. For a radio with separate firmware, use
+    /// `lab.fullMAC`.
     public func unplug() throws { try Self.unplug(currentRadio) }
 
-    /// Plugs a radio with the same address in. Its interface is down.
+    /// Plugs a radio with the earlier address in. Its interface is down.
     public func plug() async throws { try await Self.plug(radioAddress) }
 
     public func unplugSpare() throws { try Self.unplug(Radio.present(spareAddress())) }
@@ -83,7 +83,8 @@ public actor Station {
     // MARK: wpa_supplicant
 
     /// Starts wpa_supplicant and returns when its control socket answers.
-    /// - Parameter networks: networks for automatic choice. altnet needs none, a peer in a comparison all.
+    /// - Parameter networks: networks that wpa_supplicant joins automatically. altnet needs none, other stacks need
+    ///   all.
     public func startSupplicant(knowing networks: [ConfiguredNetwork] = []) async throws {
         let path = "\(directory)/wpa_supplicant.conf"
         let configuration = """
@@ -94,7 +95,7 @@ public actor Station {
             sae_pwe=2
 
             """
-        // The package's setting. The peer uses Debian's, with Wi-Fi Direct.
+        // altnet's package disables Wi-Fi Direct. Other stacks use Debian's default, which enables it.
         let choice = networks.isEmpty ? "p2p_disabled=1\n" : networks.map(\.supplicantBlock).joined()
         try Lab.write(configuration + choice, to: path)
         if spareSupplicant == nil, let spareInterface {
@@ -110,11 +111,11 @@ public actor Station {
         }
     }
 
-    /// Opens an access point of the device (WPA2) with wpa_supplicant, and returns when it is ready.
+    /// Opens an access point of the device (WPA2) with wpa_supplicant. Returns when the access point is ready.
     /// - Parameters:
-    ///   - channel: on 2.4 GHz.
-    ///   - name: interface to create next to the station; nil to use the station's own.
-    ///   - address: address of the device, with a prefix of 24 bits.
+    ///   - channel: channel on 2.4 GHz, 1 to 13.
+    ///   - name: interface to create next to the station's; nil to use the station's interface.
+    ///   - address: address of the device in the access point's network, with a prefix of 24 bits.
     public func openAccessPoint(
         _ ssid: SSID, password: String, channel: Int, on name: String?, address: IPv4Address
     ) async throws {
@@ -148,7 +149,7 @@ public actor Station {
         try NamespaceInterface(interface).add(address, prefix: 24)
     }
 
-    /// Closes the access point, and removes its interface if it is separate.
+    /// Closes the access point. Removes its interface unless it is the station's.
     public func closeAccessPoint() async throws {
         guard let (program, name) = ownAccessPoint else { return }
         ownAccessPoint = nil
@@ -161,12 +162,12 @@ public actor Station {
             "wpa_supplicant", ["-t", "-f", log, "-Dnl80211", "-i\(interface)", "-c\(configuration)"], log: log)
     }
 
-    /// Runs a wpa_supplicant on this interface whenever it exists, like systemd on a board.
+    /// Runs wpa_supplicant on this interface whenever the interface exists, like systemd on a board.
     public func startSupplicant(whereverThereIs interface: String) throws {
         let path = "\(directory)/wpa_supplicant.setup-ap.conf"
         try Lab.write("ctrl_interface=\(controlDirectory)\nupdate_config=0\np2p_disabled=1\n", to: path)
         let log = "\(directory)/wpa_supplicant.setup-ap.log"
-        // Poll in this process, as starting a program is slow.
+        // Poll in this process, because starting a program is slow.
         setupAccessPointSupplicant = Task {
             var running: (index: UInt32, program: Program)?
             while !Task.isCancelled {
@@ -208,10 +209,10 @@ public actor Station {
 
     // MARK: dhcpcd
 
-    /// Starts dhcpcd, for scenarios in which the agent does not configure the address. It follows the link's state.
-    /// - Parameter ipv6: whether dhcpcd also handles IPv6. Otherwise the kernel does, without name servers.
+    /// Starts dhcpcd, for scenarios in which the agent does not configure the address. dhcpcd follows the link's state.
+    /// - Parameter ipv6: whether dhcpcd also handles IPv6. Otherwise the kernel handles it, without name servers.
     public func startDHCPClient(ipv6: Bool = false) throws {
-        // Absolute, as dhcpcd rereads it from another directory at each change.
+        // Use an absolute path, because dhcpcd rereads the file from another directory at each change.
         let path = "\(directory)/dhcpcd.conf"
         try Lab.write((ipv6 ? "" : "ipv4only\n") + Self.quickestDHCP, to: path)
         dhcpcd = try Program("dhcpcd", ["-B", "-d", "-f", path, interface], log: "\(directory)/dhcpcd.log")
@@ -222,7 +223,8 @@ public actor Station {
         dhcpcd = nil
     }
 
-    /// Settings for the fastest correct address after a join, each line measured (Docs/contributor/testing.md).
+    /// Settings that give a correct address fastest after a join. The effect of each line was measured
+    /// (Docs/contributor/testing.md).
     private static let quickestDHCP = """
         noipv4ll
         noarp
@@ -235,9 +237,9 @@ public actor Station {
 
     public var programs: [Program] { [supplicant, dhcpcd].compactMap(\.self) }
 
-    // MARK: The link
+    // MARK: Link
 
-    /// Resets the interface as after a boot: it exists, is down and has no address.
+    /// Resets the interface to its state after a boot: it exists, is down and has no address.
     public func clear() throws {
         if !FileManager.default.fileExists(atPath: "/sys/class/net/\(interface)") { try addInterface() }
         try setInterface(up: false)
@@ -246,10 +248,10 @@ public actor Station {
 
     public func setInterface(up: Bool) throws { try link.setUp(up) }
 
-    /// Removes an interface from the radio, by default the first, like a failing driver.
+    /// Removes an interface of the radio, as a failing driver does. Default: the first interface.
     public func removeInterface(_ name: String? = nil) throws { try iw("dev", name ?? link.name, "del") }
 
-    /// Adds an interface, which is down, to the radio. It gets the first interface's name by default.
+    /// Adds an interface to the radio, which is down at first. Default: the first interface's name.
     public func addInterface(_ name: String? = nil) throws {
         try iw("phy", currentRadio?.phy ?? radio.phy, "interface", "add", name ?? interface, "type", "managed")
     }
@@ -268,7 +270,7 @@ public actor Station {
 
     public var address: IPv4Address? { link.address }
 
-    /// Output of `ip` about the device's routes or rules, such as `["rule"]` or `["route", "show", "table", "all"]`.
+    /// Returns the output of `ip` with these arguments, such as `["rule"]` or `["route", "show", "table", "all"]`.
     public func ip(_ arguments: [String]) throws -> String { try output(of: "ip", arguments) }
 
     /// Whether the radio has power save on.
@@ -293,7 +295,7 @@ public actor Station {
     /// Sends a request with curl, like any program on the device.
     /// - Parameters:
     ///   - options: further options of curl.
-    ///   - limit: whole seconds. On an emulated processor, curl can take one to start.
+    ///   - limit: time limit in whole seconds. On an emulated processor, curl can take 1 s to start.
     /// - Returns: curl's output and exit status: 0 for an answer, 7 for a refused connection, 28 for a timeout.
     public func curl(
         _ url: String, _ options: [String] = [], within limit: Duration = .seconds(5)
@@ -306,7 +308,7 @@ public actor Station {
         return (curl.waitForEnd(), try String(contentsOfFile: log, encoding: .utf8))
     }
 
-    /// Waits until a server in the internet sees this address of the device.
+    /// Waits until a server in the internet sees the device with this address.
     public func seen(as address: String, within limit: Duration) async throws {
         let mirror = address.contains(":") ? "[\(Upstream.mirror6)]" : "\(Upstream.mirror)"
         try await eventually(within: limit, every: .milliseconds(200), "the device to be seen as \(address)") {
@@ -314,14 +316,14 @@ public actor Station {
         }
     }
 
-    // MARK: Inside
+    // MARK: Internals
 
     private func iw(_ arguments: String...) throws(LabError) {
         try Program.run("iw", arguments, log: "\(directory)/commands.log")
     }
 
     func end() async {
-        // Orderly, so that it removes its helper processes, its address and its routes.
+        // Terminate dhcpcd instead of killing it, so that it removes its helper processes, its address and its routes.
         await dhcpcd?.terminate()
         supplicant?.kill()
         spareSupplicant?.kill()
@@ -333,7 +335,7 @@ public actor Station {
     private var control: ControlSocket { ControlSocket(path: "\(controlDirectory)/\(interface)", directory: directory) }
 }
 
-/// A network in wpa_supplicant's configuration, for automatic choice.
+/// A network that wpa_supplicant joins automatically.
 public struct ConfiguredNetwork: Sendable {
     public let ssid: SSID
     public let security: NetworkSecurity
@@ -367,14 +369,15 @@ public struct ConfiguredNetwork: Sendable {
     }
 }
 
-/// Parameters of mac80211 for detecting a lost access point. It reads them at each join.
+/// Parameters of mac80211 for detecting a lost access point. The kernel reads them at each join.
 struct LossDetection {
     private let values: [String: Substring]
 
     /// The kernel's default values.
     static let kernels = Self(values: ["beacon_loss_count": "7", "max_nullfunc_tries": "2", "probe_wait_ms": "500"])
 
-    /// Values for the hidden radio of a dongle, whose firmware counts beacons itself.
+    /// Values for the radio behind a dongle. The dongle's firmware counts beacons, so the kernel must not report a
+    /// loss.
     static let firmwares = Self(values: [
         "beacon_loss_count": "1000", "max_nullfunc_tries": "2", "probe_wait_ms": "500",
     ])
@@ -391,7 +394,7 @@ struct LossDetection {
         return Self(values: Dictionary(settings) { $1 })
     }
 
-    /// Kernel options, read once, as a scenario's time continues while reading.
+    /// Content of the file with the values. It is read only once, because a scenario's time continues while reading.
     private static let options = try? String(contentsOfFile: optionsPath, encoding: .utf8)
     private static let optionsPath = Lab.checkout + "/board/modprobe/mac80211.conf"
 

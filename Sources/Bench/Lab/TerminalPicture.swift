@@ -1,11 +1,11 @@
-/// SVG of a terminal's content, for a page that cannot run the program.
+/// Picture (SVG) of a terminal's content, for pages.
 public struct TerminalPicture {
     private let lines: [[Span]]
 
     private static let lineHeight = 19
     private static let characterWidth = 8
 
-    /// - Parameter lines: text with colours only (ECMA-48, SGR): `ESC [ n m` starts one, `ESC [ 0 m` ends it. Each
+    /// - Parameter lines: text with colours only (ECMA-48, SGR): `ESC [ n m` starts a colour, `ESC [ 0 m` ends it. Each
     ///   character takes one column.
     public init(lines: [String]) { self.lines = lines.map(Span.spans) }
 
@@ -26,8 +26,8 @@ public struct TerminalPicture {
             """
     }
 
-    /// Returns the element of a span. Each has a position and a length, as characters from a fallback font may have
-    /// another width.
+    /// Returns the SVG element of a span. Each element has a position and a length, because characters from a fallback
+    /// font may have another width.
     private static func element(_ span: Span) -> String {
         let text = span.text.reduce(into: "") { text, character in
             switch character {
@@ -57,7 +57,7 @@ private struct Span {
         var spans: [Span] = []
         var column = 0
         for (index, part) in line.split(separator: "\u{1b}[", omittingEmptySubsequences: false).enumerated() {
-            // The text before the first sequence has no code.
+            // Text before the first sequence has no code.
             let end = index == 0 ? nil : part.firstIndex(of: "m")
             let text = String(end.map { part[part.index(after: $0)...] } ?? part)
             if !text.isEmpty {

@@ -1,18 +1,19 @@
-/// The lab's internet: a network namespace with a name server, a web server and a broker at public-looking addresses
+/// The lab's internet: a network namespace with a name server, a web server and a broker at documentation addresses
 /// (RFC 5737, RFC 3849). Connected access points reach it.
 ///
-/// They route without address translation, so the client address that a server sees shows which network was used.
+/// Access points route without address translation. The client address that a server sees therefore shows which network
+/// was used.
 public actor Upstream {
     public static let brokerName = "broker.lab.example"
-    /// Name of the app's server, which only supports HTTPS (`appServer`).
+    /// Name of the app's server, which supports only HTTPS (`appServer`).
     public static let appName = "app.lab.example"
-    /// Answers 204 on port 80, for devices that validate internet access.
+    /// URL that answers with status 204 on port 80, for devices that validate internet access.
     public static let validationURL = "http://check.lab.example/generate_204"
-    /// Server that returns the client's address.
+    /// IPv4 address of the web server. Its page `/address` returns the client's address.
     public static let mirror = IPv4Address(203, 0, 113, 80)
     public static let mirror6 = "2001:db8:ffff::80"
 
-    /// A mosquitto on port 1883, without passwords.
+    /// mosquitto on port 1883, without passwords.
     public nonisolated let broker: InternetServer
     nonisolated let namespace: NetworkNamespace
     private let directory: String
@@ -53,7 +54,7 @@ public actor Upstream {
         }
     }
 
-    /// Starts an nginx with TLS on port 443 of `appName` at the first call. Clients must trust `authority`.
+    /// Returns an nginx with TLS on port 443 of `appName`. The first call starts it. Clients must trust `authority`.
     public func appServer() async throws -> (server: InternetServer, authority: String) {
         let (certificate, key) = ("\(directory)/app.crt", "\(directory)/app.key")
         if let app { return (app, certificate) }
@@ -77,7 +78,7 @@ public actor Upstream {
     }
     private var app: InternetServer?
 
-    /// Starts a program in this internet. The program ends with it at the latest.
+    /// Starts a program in this internet. The internet's end also ends the program.
     public func run(_ program: String, _ arguments: [String]) throws -> Program {
         let started = try start(program, arguments)
         programs.append(started)
@@ -119,7 +120,7 @@ public actor Upstream {
 }
 
 extension Upstream {
-    /// The wire between the internet and an access point, with its addresses.
+    /// Names and addresses of the wire between the internet and an access point.
     struct Wire {
         let number: Int
 

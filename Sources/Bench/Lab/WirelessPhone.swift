@@ -1,4 +1,5 @@
-/// A phone with its own radio: joins networks with the real wpa_supplicant, gets an address by DHCP, and has a browser.
+/// A phone with a separate radio. It joins networks with the real wpa_supplicant, gets an address by DHCP, and has a
+/// browser.
 public actor WirelessPhone {
     private let radio: Radio
     nonisolated let namespace: NetworkNamespace
@@ -16,17 +17,19 @@ public actor WirelessPhone {
         (self.radio, self.namespace, self.directory) = (radio, namespace, directory)
         name = "phone\(number)"
         interface = try namespace.enter { () throws(LabError) in
-            // Requests to chromedriver use it.
+            // Switch loopback on: requests to chromedriver use it.
             try NamespaceInterface("lo").setUp(true)
             return try NamespaceInterface(radio.interface)
         }
         try radio.setReceivedSignal(-45)
     }
 
-    // MARK: The network
+    // MARK: Network
 
-    /// Joins a network, and returns when it has the keys. Joins again whenever the network returns.
-    /// - Parameter address: static address with a prefix of 24 bits; nil for none, or to use ``address(within:)``.
+    /// Joins a network, and returns when the key handshake is complete. wpa_supplicant joins again whenever the network
+    /// returns.
+    /// - Parameter address: static address with a prefix of 24 bits; nil for no address, or for DHCP by
+    ///   ``address(within:)``.
     public func join(_ network: ConfiguredNetwork, address: IPv4Address? = nil, within limit: Duration) async throws {
         leave()
         let path = "\(directory)/\(name).conf"
@@ -57,7 +60,7 @@ public actor WirelessPhone {
         return (try? control.value(of: "wpa_state", in: "STATUS")) == "COMPLETED"
     }
 
-    /// Gets an address by DHCP and keeps renewing it. Returns when the phone has a route to the address's network.
+    /// Gets an address by DHCP and keeps renewing it. Returns when the phone has a route to its network.
     public func address(within limit: Duration) async throws -> IPv4Address {
         let path = "\(directory)/\(name).dhcpcd.conf"
         try Lab.write("ipv4only\nnoipv4ll\nnoarp\nnodelay\nscript /bin/true\n", to: path)
@@ -67,7 +70,7 @@ public actor WirelessPhone {
         var found: IPv4Address?
         try await eventually(within: limit, "\(name) to have an address") {
             found = interface.address
-            // dhcpcd adds the route to the address's network itself, a moment after the address.
+            // Wait for the route, which dhcpcd adds a moment after the address.
             return try found.map { try namespace.hasRoute(to: IPv4Address(value: $0.value ^ 1)) } ?? false
         }
         guard let found else { throw LabError.timedOut(what: "an address", limit: limit) }
@@ -80,7 +83,7 @@ public actor WirelessPhone {
         (supplicant, dhcpcd) = (nil, nil)
     }
 
-    // MARK: What its user does
+    // MARK: User
 
     public func pinger(to address: IPv4Address, every interval: Duration = Pinger.interval) throws -> Pinger {
         let pinger = try namespace.enter { () throws(LabError) in
@@ -90,15 +93,15 @@ public actor WirelessPhone {
         return pinger
     }
 
-    /// Starts a program on the phone. The program ends with the phone at the latest. Its output goes to `<log>.log` in
-    /// the lab's records.
+    /// Starts a program on the phone. The phone's end also ends the program. The output goes to `<log>.log` in the
+    /// lab's records.
     public func run(_ path: String, _ arguments: [String], log: String) throws -> Program {
         let program = try start(path, arguments, log: log)
         guests.append(program)
         return program
     }
 
-    // MARK: Inside
+    // MARK: Internals
 
     private var controlDirectory: String { "\(directory)/\(name)" }
 

@@ -4,14 +4,14 @@ import Foundation
 @main
 struct AltnetDocs: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "altnet-docs", abstract: "Writes what the code knows into the documents.",
+        commandName: "altnet-docs", abstract: "Generates parts of the documents from the code.",
         discussion: """
             A generated part of a page stands between the lines '<!-- made by make docs: NAME -->' and \
             '<!-- end -->'. The page of settings and the delivered settings file are generated as a whole. Run it \
             as 'make docs', which writes the manual pages too.
             """)
 
-    @Flag(help: "Write nothing. List what is out of date, and end with 1 if there is something.")
+    @Flag(help: "Write nothing. List outdated files, and exit with status 1 if there are any.")
     var check = false
 
     @Argument(help: "The repository's top folder.")

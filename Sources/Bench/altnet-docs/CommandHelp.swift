@@ -1,6 +1,6 @@
 import Foundation
 
-/// Help of `altnet`, dumped by the program.
+/// Help of all `altnet` commands, as dumped by the program.
 struct CommandHelp: Decodable {
     private let command: Command
 
@@ -11,7 +11,7 @@ struct CommandHelp: Decodable {
         let subcommands: [Command]?
     }
 
-    /// Runs the `altnet` that was built next to this program.
+    /// Runs the `altnet` program next to this program.
     static func ofAltnet() throws -> CommandHelp {
         let program = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
             .appendingPathComponent("altnet")

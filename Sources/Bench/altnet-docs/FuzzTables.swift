@@ -5,7 +5,7 @@ enum FuzzTables {
         Markdown.table(["target", "input"], FuzzTarget.all.map { [Markdown.code($0.name), $0.subject] })
     }
 
-    /// Returns one row per target and keeps the page's figures, to which `Tests/Fuzz/count` adds.
+    /// Returns one row per target. Keeps the page's figures, which `Tests/Fuzz/count` updates.
     static func runs(keeping page: String) -> String {
         let lines = page.split(separator: "\n").drop { $0 != GeneratedPage.mark("fuzz-runs") }
             .prefix { $0 != GeneratedPage.endMark }
@@ -25,7 +25,7 @@ enum FuzzTables {
 
     private static let columns = ["executions", "edges", "a second", "findings", "last run"]
 
-    /// Returns powers of ten as 10^n, other numbers unchanged.
+    /// Returns a power of ten as 10^n, and other numbers unchanged.
     private static func power(_ number: Int) -> String {
         let digits = "\(number)"
         return digits.first == "1" && digits.dropFirst().allSatisfy { $0 == "0" }

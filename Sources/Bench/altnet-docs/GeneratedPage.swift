@@ -1,4 +1,4 @@
-/// A file that is generated, as a whole or in parts.
+/// A file that is generated completely or in parts.
 struct GeneratedPage {
     let path: String
     let content: Content
@@ -8,7 +8,7 @@ struct GeneratedPage {
         case parts([Part])
     }
 
-    /// The text between two marks.
+    /// Text that replaces the lines between two marks.
     struct Part {
         let name: String
         let text: String
@@ -16,7 +16,6 @@ struct GeneratedPage {
         init(_ name: String, _ text: String) { (self.name, self.text) = (name, text) }
     }
 
-    /// Returns every generated file.
     static func all(in repository: Repository) throws -> [GeneratedPage] {
         let schema = try SchemaTables(json: repository.text(of: "Docs/protocol.schema.json"))
         let help = try CommandHelp.ofAltnet()
@@ -57,8 +56,8 @@ struct GeneratedPage {
         ]
     }
 
-    /// Returns the file as it should be.
-    /// - Parameter present: the file as it is, or nil if there is none.
+    /// Returns the new content of the file.
+    /// - Parameter present: current content of the file; nil if the file does not exist.
     func text(from present: String?) throws -> String {
         switch content {
         case .whole(let text): return text
@@ -89,7 +88,7 @@ struct GeneratedPage {
 }
 
 enum Markdown {
-    /// - Parameter centred: columns whose cells are in the middle.
+    /// - Parameter centred: indices of columns with centred cells.
     static func table(_ head: [String], centred: Set<Int> = [], _ rows: [[String]]) -> String {
         let rules = head.indices.map { centred.contains($0) ? ":-:" : "---" }
         let lines = [line(head), "|" + rules.joined(separator: "|") + "|"] + rows.map(line)

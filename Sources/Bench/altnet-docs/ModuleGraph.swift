@@ -1,7 +1,7 @@
-/// Modules in `Sources` and their imports from this package.
+/// Modules in `Sources` with their imports from this package.
 enum ModuleGraph {
     static func text(of manifest: String) -> String {
-        // The test support modules follow.
+        // Leave out the test support modules, which follow in the manifest.
         let sources =
             manifest.firstRange(of: "support(\"Randomness\")").map { manifest[..<$0.lowerBound] }
             ?? manifest[...]

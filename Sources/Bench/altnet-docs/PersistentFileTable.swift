@@ -1,6 +1,6 @@
 import Agent
 
-/// Table of the files that altnet keeps on a device, and the ways to remove them.
+/// Table of the files that altnet keeps on a device, and of the ways to remove them.
 enum PersistentFileTable {
     static func text() throws -> String {
         let settings = try AgentSettings(environment: ["ALTNET_ROOT_KEY": AgentSettings.packagedRootKey])

@@ -2,7 +2,7 @@ import AgentModel
 import AppProtocol
 import AppServer
 
-/// Tables of the protocol page that are generated from the code.
+/// Tables of the protocol page, generated from the code.
 enum ProtocolTables {
     static var flags: String {
         let rows: [(name: String, uplink: Uplink?, radioPresent: Bool, signal: String)] = [
@@ -36,7 +36,7 @@ enum ProtocolTables {
             })
     }
 
-    /// A limit, and the result of exceeding it.
+    /// A limit, and the result when a client exceeds it.
     private struct Limit {
         let item: String
         let limit: String
@@ -60,7 +60,7 @@ enum ProtocolTables {
     static var limits: String { table(lineLimits + networkLimits + portalLimits + keyLimits) }
 
     private static let malformed = "`malformed`"
-    private static let notBelieved = "the provider is not believed"
+    private static let notBelieved = "the provider's answer is ignored"
 
     private static var lineLimits: [Limit] {
         [
@@ -89,7 +89,7 @@ enum ProtocolTables {
                 "`invalidPassword`"),
             Limit("bytes of a password with `wpa3-sae`", Passphrase.saeLength, "`invalidPassword`"),
             Limit(
-                "bytes of PEM text in a credential, in its one form", EnterpriseCredential.pemLength,
+                "bytes of PEM text in a credential, normalised", EnterpriseCredential.pemLength,
                 "`invalidEnterprise`"),
             Limit("bytes of a user's name", EnterpriseCredential.identityLength, "`invalidEnterprise`"),
             Limit("name servers of a static address", StaticAddress.maximumServers, "`invalidAddress`"),
@@ -101,7 +101,7 @@ enum ProtocolTables {
             Limit("seconds of `confirmWithin`", ProtocolLimits.confirmWithin, malformed),
             Limit(
                 "decisions of a `history.get`",
-                "\(decisions), else \(ProtocolLimits.defaultHistoryDecisions)", "the nearest of them is taken"),
+                "\(decisions), else \(ProtocolLimits.defaultHistoryDecisions)", "the nearest allowed number is used"),
             Limit(
                 "seconds that a `diagnosis.get` takes", ProtocolLimits.diagnosisSeconds,
                 "a layer that was not checked in time is `skipped`"),
@@ -113,8 +113,8 @@ enum ProtocolTables {
 
     private static var portalLimits: [Limit] {
         [
-            Limit("providers that claim a network in range", ProtocolLimits.providers, "no others are asked"),
-            Limit("bytes of a provider's name", ProtocolLimits.providerNameLength, "it is no provider"),
+            Limit("providers that claim a network in range", ProtocolLimits.providers, "the others are ignored"),
+            Limit("bytes of a provider's name", ProtocolLimits.providerNameLength, "the provider is ignored"),
             Limit(
                 "fields of a `portal.request`, and values of a `portal.answer`", ProtocolLimits.portalFields,
                 malformed),
@@ -145,9 +145,9 @@ enum ProtocolTables {
             Limit("proved commands remembered of one key", ProtocolLimits.provedCommandsOfKey, "`busy`"),
             Limit("boxes that a sealing key opens", "\(boxes), and \(boxes) in its grace", "`keyRotated`"),
             Limit(
-                "seconds that a sealing key is the one to use", ProtocolLimits.sealingKeyAge,
-                "there is another"),
-            Limit("seconds of its grace", ProtocolLimits.sealingKeyGrace, "`keyRotated`"),
+                "seconds that a sealing key is current", ProtocolLimits.sealingKeyAge,
+                "a new key replaces it"),
+            Limit("seconds of its grace period", ProtocolLimits.sealingKeyGrace, "`keyRotated`"),
         ]
     }
 
@@ -163,9 +163,9 @@ enum ProtocolTables {
             Limit("connections from one address", lan.connectionsPerAddress, busy),
             Limit(
                 "handshakes at the same time", lan.handshakes,
-                "one of the address with most of them gives way, else the oldest"),
+                "one of the address with the most is closed, else the oldest"),
             Limit(
-                "handshakes of one address at the same time", lan.handshakesPerAddress, "the oldest one gives way"),
+                "handshakes of one address at the same time", lan.handshakesPerAddress, "the oldest one is closed"),
             Limit("seconds of a handshake", seconds(lan.handshakeTime), closed),
             Limit("seconds without a request or a subscription, in the network", seconds(lan.idleTime), closed),
             Limit("seconds without reading what is sent, in the network", seconds(lan.writeTime), closed),
@@ -188,7 +188,7 @@ enum ProtocolTables {
 }
 
 extension ErrorCode {
-    /// Why a device answers with this code, as a sentence for the page.
+    /// Reason for which a device answers with this code, as a sentence for the page.
     fileprivate var cause: String {
         switch self {
         case .malformed:

@@ -36,10 +36,10 @@ struct SchemaTables {
             try part(
                 "verdicts", "`verdict`", "the candidate", verdict,
                 besides: [
-                    ["`blocked:` \(failures)", "is left alone for a while since it failed in that way"],
+                    ["`blocked:` \(failures)", "is not tried for a while, because it failed in that way"],
                     [
                         "`refused:` \(failures)",
-                        "is in range by name, but what bears it is not joined: see scan.get",
+                        "is in range by name, but no access point of it may be joined: see scan.get",
                     ],
                     ["`unusable:` \(failures)", "had no internet access, and is not tried again for a while"],
                 ]),
@@ -47,7 +47,7 @@ struct SchemaTables {
         ]
     }
 
-    /// Tables of members, in alphabetical order.
+    /// Returns tables of members. Each table is in alphabetical order.
     private func members() throws -> [GeneratedPage.Part] {
         let capabilities = definitions["answer:capabilities.get"]?["properties"]?["body"]?["properties"]
         let staging = definitions["request:password.stage"]?["properties"]?["body"]
@@ -86,7 +86,7 @@ struct SchemaTables {
         _ name: String, _ code: String, _ meaning: String, _ definition: JSONValue?, besides rows: [[String]] = []
     ) throws -> GeneratedPage.Part {
         guard let meanings = definition?["meanings"]?.object else { throw Unusable(what: "meanings of \(name)") }
-        // Codes keep the order of the enumeration. Members have no order.
+        // Error codes keep the order of the enumeration. Members are sorted by name, because they have no order.
         let codes = definition?["enum"]?.array?.compactMap(\.text) ?? meanings.keys.sorted()
         let explained = try codes.map { code in
             guard let meaning = meanings[code]?.text else { throw Unusable(what: "meaning of \(code)") }

@@ -7,7 +7,7 @@ enum TopicTable {
             (topics.availability, "1", "`online` or `offline`; the will"),
             (
                 topics.status, "1",
-                "network, what it reaches, outages of the day, firmware; every 15 minutes at least, with the time as "
+                "network, what it reaches, outages of the day, firmware; at least every 15 minutes, with the time as "
                     + "`told`"
             ),
             (
@@ -21,7 +21,7 @@ enum TopicTable {
             ),
             (topics.switchProgress, "1", "the phases of a commanded switch"),
             (topics.outage, "1", "an outage that has ended: when, how long, why"),
-            (topics.scan, "1", "the end of a scan that was asked for"),
+            (topics.scan, "1", "the end of a requested scan"),
             (topics.request, "1", "questions and commands, to the device"),
             (topics.response, "1", "answers to requests that name no Response Topic"),
             (topics.homeAssistant, "1", "Home Assistant's select and buttons, to the device"),

@@ -1,11 +1,11 @@
 import Dongle
 import Glibc
 
-/// Attaches a simulated dongle to this kernel's brcmfmac until SIGTERM. For the virtual board, where the lab does not
-/// run.
+/// Attaches a simulated dongle to this kernel's brcmfmac until SIGTERM. It is for the virtual board, where the lab does
+/// not run.
 ///
-/// Needs the modules vhci_hcd and brcmfmac. INTERFACE is a mac80211_hwsim radio's interface, up and in this process'
-/// network namespace.
+/// The program needs the modules vhci_hcd and brcmfmac. INTERFACE is the interface of a mac80211_hwsim radio. It must
+/// be up, in the network namespace of the process.
 ///
 ///     ip netns exec firmware altnet-dongle INTERFACE [LOG]
 @main

@@ -6,7 +6,7 @@ import Simulation
 struct AltnetLab: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "altnet-lab",
-        abstract: "Tools for the engineers of altnet. No device has them.",
+        abstract: "Development tools for altnet. Devices do not contain them.",
         subcommands: [
             DeviceCommand.self, WorldCommand.self, FleetCommand.self, DemoCommand.self, BenchCommand.self,
             BenchPlayCommand.self,
@@ -24,7 +24,7 @@ struct JobsOption: ParsableArguments {
     }
 }
 
-/// Progress of long work in percent, on standard error if it is a terminal.
+/// Shows the progress of long work in percent, on standard error if it is a terminal.
 struct Progress {
     private let what: String
     private let wanted: Double
@@ -52,7 +52,8 @@ struct Progress {
 }
 
 extension TextStyle {
-    /// Style for standard output, from its kind and the environment (https://no-color.org).
+    /// Style for standard output. It has colours on a terminal, unless the environment excludes them
+    /// (https://no-color.org).
     static var terminal: TextStyle {
         func environment(_ name: String) -> String { getenv(name).map { String(cString: $0) } ?? "" }
         return TextStyle(

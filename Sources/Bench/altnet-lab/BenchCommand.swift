@@ -14,7 +14,7 @@ struct BenchCommand: AsyncParsableCommand {
             Results are kept, and an interrupted run continues. Docs/results/benchmarks.md explains the figures.
             """)
 
-    @Option(help: "Names of cases, or how they begin, such as hard-loss (default: all).")
+    @Option(help: "Names of cases, or their first characters, such as hard-loss (default: all).")
     var only: [String] = []
 
     @Option(help: "Stacks to measure: \(StackName.allCases.map(\.rawValue).joined(separator: ", ")) (default: all).")
@@ -35,10 +35,10 @@ struct BenchCommand: AsyncParsableCommand {
     @Option(help: "A folder of results with an earlier Debian's packages. Shows the figures that differ clearly.")
     var earlier: String?
 
-    @Flag(help: "Measure again, also where there are results.")
+    @Flag(help: "Measure again even if there are results.")
     var again = false
 
-    @Flag(help: "Measure nothing, only show the results.")
+    @Flag(help: "Only show the existing results.")
     var show = false
 
     @Flag(help: "Print each run as a line of JSON instead of tables.")
@@ -71,7 +71,7 @@ struct BenchCommand: AsyncParsableCommand {
     private var store: RunStore { RunStore(folder: folder) }
     private var environment: [String: String] { ProcessInfo.processInfo.environment }
 
-    /// Returns a file of a folder with results, empty if it is missing.
+    /// Returns the text of a file in a folder of results; empty if the file is missing.
     private func text(_ name: String, in folder: String) -> String {
         (try? String(contentsOfFile: "\(folder)/\(name)", encoding: .utf8)) ?? ""
     }
@@ -101,7 +101,7 @@ struct BenchCommand: AsyncParsableCommand {
         }
     }
 
-    /// Runs one virtual machine from boot to shutdown. It stores its results itself.
+    /// Runs one virtual machine from boot to shutdown. The machine stores its results.
     private func play(_ job: BenchmarkPlan.Job) async throws -> BenchmarkPlan.Job {
         let results = store.folder(of: job.caseName, in: time)
         let log = "\(results)/machine.log"
@@ -122,7 +122,8 @@ struct BenchCommand: AsyncParsableCommand {
         return job
     }
 
-    /// Runs the virtual machine. It ends with the calling thread, even if this process is killed.
+    /// Runs the virtual machine and returns its exit status. The machine ends with the calling thread, even if a signal
+    /// kills this process.
     private static func run(_ arguments: [String], log: String) throws -> Int32 {
         let machine = try ChildProcess.start(
             "setpriv", ["--pdeathsig", "TERM", "board/lab/run"] + arguments, environment: ChildProcess.ownEnvironment,
@@ -130,7 +131,7 @@ struct BenchCommand: AsyncParsableCommand {
         return ChildProcess.wait(for: machine)
     }
 
-    /// Further options for `board/lab/run`, one word a line, as `board/lab/bench` wrote them.
+    /// Further options for `board/lab/run`. `board/lab/bench` wrote them, one word per line.
     private var options: [String] { text("options", in: folder).split(separator: "\n").map(String.init) }
 
     private func report(_ text: String) {
@@ -164,7 +165,7 @@ struct BenchPlayCommand: AsyncParsableCommand {
             throw ValidationError("LAB_RESULTS is not set: use make bench")
         }
         let time: Run.Time = environment["LAB_TIME"] == "virtual" ? .virtual : .clock
-        // Take turns, so that slow changes of the environment affect all stacks equally.
+        // Let the stacks take turns, so that slow changes of the environment affect all stacks equally.
         for round in 0..<(wanted.map(\.count).max() ?? 0) {
             for wanted in wanted where wanted.count > round {
                 let number = wanted.done + round

@@ -48,7 +48,7 @@ struct BenchPolicyCommand: AsyncParsableCommand {
         if !(1...1000).contains(seeds ?? 1) { throw ValidationError("--seeds must be 1 to 1000") }
         if let random, !(1...100_000).contains(random) { throw ValidationError("--random must be 1 to 100000") }
         if let accessPoints, !(1...65_536).contains(accessPoints) {
-            throw ValidationError("the access points must be 1 to 65536")
+            throw ValidationError("--access-points must be 1 to 65536")
         }
         if random != nil, !scenarios.isEmpty { throw ValidationError("give either scenarios or --random") }
         if seed != nil, random == nil { throw ValidationError("--seed needs --random") }
@@ -84,7 +84,7 @@ struct BenchPolicyCommand: AsyncParsableCommand {
         }
     }
 
-    /// Number of random scenarios in the output, worst first.
+    /// Maximum number of random scenarios in the output, worst first.
     private static let limit = 40
 
     private func chosen(_ first: UInt64) throws -> [Scenario] {
@@ -129,7 +129,7 @@ struct BenchPolicyCommand: AsyncParsableCommand {
     }
 
     private struct Report: Encodable {
-        /// Number of the first random scenario.
+        /// Number of the first random scenario; null for other scenarios.
         let seed: UInt64?
         let comparisons: [ComparisonDocument]
         let standings: [PolicyGoals.ScenarioScore]

@@ -1,9 +1,9 @@
 import AgentModel
 import Failover
 
-/// Measures the policy's decision time with many access points in range.
+/// Measures how long the policy takes for a decision with many access points in range.
 struct CrowdBenchmark {
-    /// Number of access points on three bands. Every other one belongs to one of the device's networks.
+    /// Number of access points on three bands. Half of them belong to the device's networks.
     let accessPoints: Int
 
     private static let networks = 11
@@ -14,8 +14,9 @@ struct CrowdBenchmark {
         let worst: Duration
     }
 
-    /// Feeds a scan and a signal per second on a weak link. Each scan starts a search for a better one.
-    /// - Returns: time per scan; nil if the device got no link.
+    /// Sends one scan and one signal per second to the policy, on a weak link. After each scan, the policy searches for
+    /// a better access point.
+    /// - Returns: median and longest time for a scan; nil if the device got no link.
     func run() -> Times? {
         var policy = FailoverPolicy()
         let known = (0..<Self.networks).compactMap { number -> KnownNetwork? in

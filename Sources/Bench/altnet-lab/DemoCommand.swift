@@ -41,7 +41,7 @@ struct DemoCommand: AsyncParsableCommand {
     }
 }
 
-/// Shows typical events in the life of a device, in two minutes.
+/// Shows typical events of a device, in two minutes.
 struct Demo {
     let stage: Stage
     var hasHomeAssistant = false
@@ -152,7 +152,7 @@ private struct Play {
             try await house.shows(name, within: .seconds(20))
             stage.house("the sensor of the network shows \(name) after \((ContinuousClock.now - start).inSeconds) s")
             try await proveNetwork(is: network)
-            // Selections are refused until the last one is stored.
+            // The device refuses a selection until the previous one is stored.
             _ = try await device.decision("online", since: mark, within: .seconds(20))
             try await Task.sleep(for: .seconds(1))
         }
@@ -243,7 +243,7 @@ extension Duration {
     }
 }
 
-/// Prints one line per event with the time since the start, in colour on a terminal.
+/// Prints one line per event, with the time since the start. On a terminal, the lines have colours.
 final class Stage: Sendable {
     private let start = ContinuousClock.now
     private let isColoured = isatty(STDOUT_FILENO) == 1 && ProcessInfo.processInfo.environment["NO_COLOR"] == nil
@@ -272,7 +272,7 @@ final class Stage: Sendable {
 
     func remark(_ text: String) { put([Span(text: "  " + text, style: .faint)]) }
 
-    /// Prints a change of the world by the demo.
+    /// Prints a change that the demo makes.
     func scene(_ text: String) { put([], [stamp, Span(text: "▶ " + text, style: .cyan)]) }
 
     /// Prints a decision of the agent.
@@ -284,7 +284,7 @@ final class Stage: Sendable {
     /// Prints a state in Home Assistant.
     func house(_ text: String) { put(from: "house", [Span(text: text, style: .plain)]) }
 
-    /// Prints an external measurement.
+    /// Prints a measurement that is independent of the agent.
     func proof(_ text: String) { put([stamp, Span(text: "✔ " + text, style: .green)]) }
 
     func failure(_ text: String) { put([stamp, Span(text: "✘ " + text, style: .red)]) }
@@ -307,7 +307,7 @@ final class Stage: Sendable {
         }
     }
 
-    /// Returns ten blocks for -95 to -35 dBm.
+    /// Returns a bar of ten blocks for a signal of -95 to -35 dBm.
     private static func bar(_ dBm: Int) -> String {
         let full = min(max((dBm + 95) / 6, 0), 10)
         return String(repeating: "█", count: full) + String(repeating: "░", count: 10 - full)

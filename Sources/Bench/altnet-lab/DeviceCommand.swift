@@ -195,7 +195,7 @@ private final class DeviceScreen: Sendable {
 
     private struct Shown {
         var events = 0
-        /// Last text about the network, to skip events that do not change it.
+        /// Last text about the network. Events that do not change the text are skipped.
         var network: String?
     }
 
@@ -243,7 +243,7 @@ private final class DeviceScreen: Sendable {
 }
 
 extension Event.Body {
-    /// Text for a person at the terminal; nil to print nothing.
+    /// Text for the terminal; nil for events that are not shown.
     fileprivate var text: String? {
         switch self {
         case .decision(let decision): decision.text
@@ -263,7 +263,9 @@ private final class TerminalKeys {
     private let before: termios
     private var watch: ReadWatch?
 
-    /// - Returns: nil without a terminal, or in the background.
+    /// Starts to read keys.
+    /// - Parameter onKey: called with each key.
+    /// - Returns: nil without a terminal, or if the process runs in the background.
     init?(onKey: @escaping @Sendable (UInt8) -> Void) {
         var settings = termios()
         guard isatty(STDIN_FILENO) == 1, isatty(STDOUT_FILENO) == 1, tcgetpgrp(STDIN_FILENO) == getpgrp(),

@@ -15,7 +15,7 @@ struct FleetCommand: ParsableCommand {
             get it back. Without --broker the command starts a mosquitto. --kill stops one node of a broker.
 
             With --staged-change the devices get a newer password of their network instead, as from 'altnet fleet \
-            apply'. One in ten gets a wrong password, and one in twenty loses its power on the way.
+            apply'. One in ten gets a wrong password, and one in twenty loses power during the change.
             """)
 
     @Option(help: "The number of devices.")
@@ -171,7 +171,7 @@ struct FleetCommand: ParsableCommand {
         if let kill {
             try run(kill)
             began = Date()
-            // The killed node's devices notice it at once.
+            // The devices of the killed node notice the loss at once.
             sleep(2)
             workers.send(.count)
             sleep(1)

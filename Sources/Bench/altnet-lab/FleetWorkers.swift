@@ -4,29 +4,35 @@ import Linux
 import Synchronization
 
 enum FleetOrder: String {
-    /// Take down the provider.
+    /// Cuts the provider's internet access.
     case cut
+    /// Restores the provider's internet access.
     case restore
-    /// Restart the count of returned devices.
+    /// Restarts the count of returned devices.
     case count
+    /// Starts the change of the password.
     case change
 }
 
-/// State of the devices of one process, or of all.
+/// State of the devices of one process or of all processes.
 struct FleetReport: Codable {
+    /// Number of devices that are connected now.
     var connected = 0
-    /// Devices that have been connected since the last `count`. Some may be switching networks now.
+    /// Number of devices that have been connected since the last `count`. Some may be switching networks now.
     var returned = 0
-    /// Messages handed to the broker, and messages dropped for lack of space.
+    /// Number of messages sent to the broker.
     var published = 0
+    /// Number of messages dropped for lack of space.
     var lost = 0
-    /// Memory in KiB.
+    /// Resident memory in KiB.
     var memory = 0
+    /// Processor time in seconds.
     var processor = 0.0
-    /// Accepted connections, by second since 1970.
+    /// Number of accepted connections, by second since 1970.
     var connectsBySecond: [Int: Int] = [:]
-    /// Connection attempts, by the second since 1970 in which they were due.
+    /// Number of connection attempts, by the second since 1970 in which they were due.
     var attemptsBySecond: [Int: Int] = [:]
+    /// Longest delay of a connection attempt since the last `count`, in seconds.
     var latest = 0.0
     var failures: [String: Int] = [:]
     var staged = RotationOutcome()
@@ -48,14 +54,14 @@ struct FleetReport: Codable {
     }
 }
 
-/// Spreads the devices of a fleet over processes.
+/// Distributes the devices of a fleet over worker processes.
 struct FleetWorkers {
     private let workers: [Worker]
 
     /// - Parameters:
-    ///   - broker: nodes, in the format of the command.
-    ///   - more: further options of the command.
-    ///   - rate: devices to switch on per second.
+    ///   - broker: nodes of the broker, in the format of `--broker`.
+    ///   - more: further options of `altnet-lab fleet`.
+    ///   - rate: number of devices to switch on per second.
     init(_ devices: Int, processes: Int, broker: String, authorities: String?, more: [String], rate: Int) throws {
         workers = try (0..<processes).map { index in
             let first = devices * index / processes
@@ -133,7 +139,7 @@ private final class Worker: Sendable {
     }
 }
 
-/// Main loop of a worker: reports five times a second, carries out orders, and ends with its input.
+/// Main loop of a worker. It reports five times a second, performs orders, and ends with its input.
 struct FleetPart {
     let fleet: Fleet
     let rate: Int
@@ -185,7 +191,7 @@ struct FleetPart {
     }
 }
 
-/// Memory of this process in KiB (statm in proc(5)).
+/// Returns the resident memory of this process in KiB (statm in proc(5)).
 func residentKiB() -> Int {
     let words = (try? String(contentsOfFile: "/proc/self/statm", encoding: .ascii))?.split(separator: " ") ?? []
     guard words.count > 1, let pages = Int(words[1]) else { return 0 }

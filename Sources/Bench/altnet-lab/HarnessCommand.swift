@@ -37,7 +37,9 @@ struct HarnessCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("A program that switches access points on and off.", valueName: "program"))
     var hook: String?
 
-    @Option(help: ArgumentHelp("Run only these checks: an id, how it begins, or with *.", valueName: "pattern"))
+    @Option(
+        help: ArgumentHelp(
+            "Run only these checks: an id, its first characters, or a pattern with *.", valueName: "pattern"))
     var only: [String] = []
 
     @Option(help: ArgumentHelp("Skip these checks.", valueName: "pattern"))
@@ -84,7 +86,7 @@ struct HarnessCommand: AsyncParsableCommand {
             return
         }
         let harness = Harness(target: try target(), bench: try bench(), isDestructive: destructive)
-        // Find an unwritable file before the device is used.
+        // Fail for an unwritable file before the checks use the device.
         for path in [junit, json].compactMap(\.self) { try Data().write(to: URL(filePath: path)) }
         let screen = HarnessScreen(count: checks.count)
         Interruption.expect()
@@ -117,15 +119,15 @@ struct HarnessCommand: AsyncParsableCommand {
     }
 }
 
-/// Handles SIGINT and SIGTERM. The first lets the current check end and restores the device, the second ends the
-/// process.
+/// Handles SIGINT and SIGTERM. After the first signal, the current check ends and the device is restored. A second
+/// signal ends the process.
 private enum Interruption {
     private static let hasArrived = Atomic(false)
 
     static var hasCome: Bool { hasArrived.load(ordering: .relaxed) }
 
     static func expect() {
-        // Also initializes the static value, since a signal handler must not.
+        // Also initializes the static value, because a signal handler must not do so.
         hasArrived.store(false, ordering: .relaxed)
         for number in [SIGINT, SIGTERM] {
             signal(number) { number in

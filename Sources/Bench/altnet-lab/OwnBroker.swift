@@ -1,6 +1,6 @@
 import Foundation
 
-/// A private mosquitto. It ends with this process, even if this process is killed.
+/// A mosquitto for this process only. It ends with this process, even if a signal kills this process.
 final class OwnBroker {
     private let folder: String
     /// Port of the broker, below the range of ephemeral ports.
@@ -9,7 +9,7 @@ final class OwnBroker {
     private var process: Process?
 
     var address: String { "\(isEncrypted ? "mqtts" : "mqtt")://127.0.0.1:\(port)" }
-    /// File with the self-signed certificate; nil without TLS.
+    /// Path of the broker's self-signed certificate; nil without TLS.
     var authorities: String? { isEncrypted ? folder + "/certificate.pem" : nil }
 
     init(isEncrypted: Bool) throws {
@@ -17,7 +17,7 @@ final class OwnBroker {
         folder = NSTemporaryDirectory() + "altnet-fleet-\(getpid())"
         try FileManager.default.createDirectory(
             atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        // Must stay root: after a change of user the kernel no longer ends it with this process.
+        // mosquitto must stay root. After a change of user, the kernel would not end it with this process.
         var settings = """
             user root
             listener \(port) 127.0.0.1

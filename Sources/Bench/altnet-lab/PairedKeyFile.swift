@@ -4,13 +4,13 @@ import ArgumentParser
 import FoundationEssentials
 import Glibc
 
-/// File with the device's key: a pairing code, or only the local key.
+/// File with the device's key. It contains a pairing code, or only the local key.
 struct PairedKeyFile {
     let path: String
 
     var isThere: Bool { access(path, F_OK) == 0 }
 
-    /// - Parameter deviceId: needed if the file has only a local key.
+    /// - Parameter deviceId: ID of the device, which is necessary if the file has only a local key.
     func read(deviceId: String?) throws -> DeviceKey {
         let line = try line
         if line.starts(with: PairingCode.scheme.utf8) {
@@ -26,7 +26,7 @@ struct PairedKeyFile {
         return try DeviceKey(deviceId: deviceId, localKey: Secret(line))
     }
 
-    /// - Throws: `ValidationError` unless the file has a pairing code.
+    /// - Throws: `ValidationError` if the file has no pairing code.
     func readCode() throws -> DeviceKey {
         let line = try line
         do throws(PairingCodeError) { return try PairingCode(reading: line).device } catch {

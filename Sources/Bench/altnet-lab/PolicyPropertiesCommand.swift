@@ -6,10 +6,10 @@ struct PolicyPropertiesCommand: AsyncParsableCommand {
         commandName: "torture-policy",
         abstract: "Searches for a history in which the failover policy breaks a promise.",
         discussion: """
-            Runs the policy through random histories. Hostile ones have anything at any moment and clocks that jump, \
-            and every other one has a handover to a second link. Plausible ones have access points that come and go, \
-            and every request is answered. The first history that breaks a promise is shortened as far as possible, \
-            and printed.
+            Runs the policy through random histories. Hostile histories have any event at any time and clocks that \
+            jump, and half of them have a handover to a second link. Plausible histories have access points that come \
+            and go, and every request gets an answer. The command shortens the first history that breaks a promise \
+            as far as possible, and prints it.
             """)
 
     @Option(help: "Histories of each kind.")

@@ -43,7 +43,7 @@ struct ReplayCommand: ParsableCommand {
         guard reports.allSatisfy(\.isSame) else { throw ExitCode(1) }
     }
 
-    /// Reads a recording, or ends the program with 65.
+    /// Reads a recording. If this fails, ends the program with exit status 65.
     static func runs(in file: String) throws -> [RecordedRun] {
         do throws(RecordError) {
             return try RecordReader.read(file)
@@ -90,7 +90,7 @@ struct ReplayReport: Encodable {
     let agent: String
     let events: Int
     let decisions: [Entry]
-    /// Steps with other actions than recorded. All after the first are hypothetical.
+    /// Steps in which the policy's actions differ from the recorded actions. After the first, they are hypothetical.
     let differences: [Difference]
     /// Why the recording is incomplete; nil if it is complete.
     let end: String?
@@ -140,7 +140,7 @@ struct ReplayReport: Encodable {
         }
     }
 
-    /// Returns a decision without the reasons against other networks; nil for any other action.
+    /// Returns a decision's text, without the reasons against other networks; nil for any other action.
     private static func decision(_ action: PolicyAction) -> String? {
         guard case .record(let decision) = action else { return nil }
         func place(_ ssid: SSID?, _ bssid: BSSID?) -> String {
@@ -177,7 +177,7 @@ extension ReplayReport {
 
     private static func line(_ entry: Entry) -> String { "\(time(entry.milliseconds))  \(entry.decision)" }
 
-    /// Returns the recorded form, limited to printable characters.
+    /// Returns an action as in a recording, with printable characters only.
     private static func json(_ action: PolicyAction) -> String {
         ((try? OutsideJSON.encode(action)).map { String(decoding: $0, as: UTF8.self) } ?? "\(action)").printable
     }

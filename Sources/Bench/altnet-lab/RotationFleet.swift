@@ -8,34 +8,38 @@ import Linux
 import MQTTBridge
 import Simulation
 
-/// Changes the password of a whole fleet: worker processes run the devices, this process runs the owner like `altnet
+/// Changes the password of a whole fleet. Worker processes run the devices. This process runs the owner, like `altnet
 /// fleet apply`.
 struct RotationFleet {
     let workers: FleetWorkers
     let broker: BrokerAddress
     let authorities: String?
     let devices: Int
-    /// Seconds to keep both passwords, as in the owner's file.
+    /// Seconds for which devices keep both passwords, as in the owner's file.
     let keepFor: Int
+    /// Time limit of the change, in seconds.
     let limit: Int
-    /// Kills a node of the broker when half of the devices have answered; nil for no kill.
+    /// Kills a node of the broker. Called when half of the devices have answered; nil for no kill.
     let kill: (() throws -> Void)?
-    /// Restarts the broker if this command runs it.
+    /// Restarts the broker, if this command started it.
     let restart: () throws -> Void
     let log: (String) -> Void
 
-    /// Downtime of the own broker after it was killed, in seconds.
+    /// Time from the kill of the broker to its restart, in seconds.
     private static let downTime = 10.0
     static let change = RotationChange(changeId: "2026-12", ssid: "Home", password: "correct-horse-2")
 
     struct Result {
         var outcome = RotationOutcome()
-        /// Seconds until all were connected, until the owner had all answers, and in total.
+        /// Seconds until all devices were connected.
         var connecting = 0.0
+        /// Seconds from the change until the owner had all answers.
         var telling = 0.0
+        /// Seconds from the change until its end.
         var total = 0.0
         /// Time of the broker's kill, in seconds since the change.
         var killed: Double?
+        /// Resident memory of the owner's process, in KiB.
         var memory = 0
     }
 
@@ -57,7 +61,7 @@ struct RotationFleet {
         var (killed, isDown) = (Double?.none, false)
         while Date() < end {
             try owner.turn()
-            // Sum up all devices once a second.
+            // Add up the results of all devices once a second.
             guard looked.timeIntervalSinceNow < -1 else { continue }
             looked = Date()
             sum = workers.report.staged
@@ -132,7 +136,7 @@ struct RotationPlot {
         func y(_ part: Double) -> Double { Self.top + high * (1 - part) }
         drawing.text(title, Self.left, 28, .init(size: 16, isBold: true))
         drawing.text(
-            "Share of the devices whose router has it: it is theirs alone, by seconds since the change began.",
+            "Share of the devices with the right password that have confirmed it, by seconds since the change began.",
             Self.left, 48, .init(size: 12, colour: Palette.faintInk))
         for percent in stride(from: 0, through: 100, by: 25) {
             let line = y(Double(percent) / 100)

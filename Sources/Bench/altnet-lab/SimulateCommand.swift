@@ -65,7 +65,7 @@ struct SimulateCommand: AsyncParsableCommand {
     @Option(help: "Write a picture (SVG) of the first pass to this file; needs a single scenario.")
     var svg: String?
 
-    @Flag(help: "Print each outage of a single run, with the place of the device and of the optimum.")
+    @Flag(help: "Print each outage of a single run, and the access points of the device and of the optimum.")
     var explain = false
 
     @Flag(help: "Print JSON: times in seconds, signals in dBm. A single run includes its whole timeline.")
@@ -179,11 +179,11 @@ struct SimulateCommand: AsyncParsableCommand {
     }
 }
 
-/// A scenario name that does not exist, with suggestions.
+/// Error text for an unknown scenario name, with suggestions.
 struct UnknownScenario: CustomStringConvertible {
     let description: String
 
-    /// - Returns: nil for names in the library, random scenarios and paths.
+    /// - Returns: nil for names of the library, names of random scenarios, and paths.
     init?(_ name: String) {
         guard !name.contains("/"), !name.hasSuffix(".scenario"), !ScenarioLibrary.names.contains(name),
             !RandomScenario.isName(name)
@@ -196,7 +196,7 @@ struct UnknownScenario: CustomStringConvertible {
     }
 }
 
-/// Policy of a simulation: altnet, or the model of another connection manager.
+/// Policy of a simulation: altnet's, or a model of another connection manager.
 struct Decider: ExpressibleByArgument, Hashable, Sendable, CustomStringConvertible {
     let description: String
 

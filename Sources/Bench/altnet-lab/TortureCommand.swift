@@ -3,7 +3,7 @@ import KeyFileSimulation
 
 struct TortureCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "torture", abstract: "Cuts the power of a key file at every moment of a long life.",
+        commandName: "torture", abstract: "Tests the key file with power cuts at every write.",
         discussion: """
             The store runs on simulated files and flash chips. At every operation that changes something, the command \
             copies each state that a power cut could leave, torn writes included. It starts each copy again, with a \
@@ -63,7 +63,7 @@ struct TortureCommand: AsyncParsableCommand {
         tally.printTable(took: ContinuousClock.now - start)
     }
 
-    /// Flips each bit of the files in use.
+    /// Flips each bit of the key file's files, one at a time.
     private func flipBits() async throws {
         let flips = try BitFlips(seed: seed)
         var totals = BitFlips.Totals()
@@ -79,7 +79,7 @@ struct TortureCommand: AsyncParsableCommand {
                 + "were reported, \(totals.unused) hold nothing.")
     }
 
-    /// Power cuts of one device before the next one starts.
+    /// Maximum number of power cuts of one simulated device.
     private static let cutsOfALife = 20_000
 
     private static func life(_ scenario: Scenario, seed: UInt64, cuts: Int) throws -> PowerCutRun.Totals {

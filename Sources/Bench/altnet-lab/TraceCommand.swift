@@ -3,17 +3,17 @@ import Simulation
 
 struct TraceCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "trace", abstract: "Print what a request does, row by row.", subcommands: [TraceSwitch.self])
+        commandName: "trace", abstract: "Prints what a request does, row by row.", subcommands: [TraceSwitch.self])
 }
 
 struct TraceSwitch: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "switch", abstract: "Print the rows of a commanded switch, from the command to the outcome.",
+        commandName: "switch", abstract: "Prints the rows of a commanded switch, from the command to the outcome.",
         discussion: """
-            Without a recording, a device in the scenario commanded-trial is simulated with the agent's core. Each row is \
-            an event with its source (app, disk, supplicant, kernel, probe, timer), what the policy wants done (policy), \
-            or an effect of the core (core). A recording has the policy's rows only. Ends with 65 if the file is no \
-            record, with 1 if it has no switch. Docs/contributor/architecture.md explains the rows.
+            Without a recording, simulates a device in the scenario commanded-trial with the agent's core. Each row is \
+            an event with its source (app, disk, supplicant, kernel, probe, timer), the policy's actions (policy), or \
+            an effect of the core (core). A recording has the policy's rows only. The exit status is 65 if the file \
+            is not a recording, and 1 if it has no switch. Docs/contributor/architecture.md explains the rows.
 
               altnet-lab trace switch
               altnet-lab trace switch record

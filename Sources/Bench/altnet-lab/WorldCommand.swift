@@ -8,9 +8,9 @@ struct WorldCommand: ParsableCommand {
         commandName: "world",
         abstract: "Changes the world of a device that 'altnet-lab device' runs.",
         discussion: """
-            Without words it prints the state of the world. The words are those of scenarios \
-            (Docs/contributor/simulator.md); name an access point by its name or SSID. Two more words switch all \
-            access points off and on: away and back.
+            Without arguments, prints the state of the world. Write a change as in a scenario \
+            (Docs/contributor/simulator.md), with an access point's name or SSID. 'away' carries the device out of \
+            range of all access points, and 'back' returns it.
 
             EXAMPLES
               altnet-lab world
@@ -23,11 +23,11 @@ struct WorldCommand: ParsableCommand {
 
             EXIT STATUS
               0   done
-              1   not done; the error says why
+              1   the change failed, see the error
               64  the command line is wrong
             """)
 
-    @Argument(parsing: .allUnrecognized, help: "The change, in the words of scenarios.")
+    @Argument(parsing: .allUnrecognized, help: "The change, written as in a scenario.")
     var words: [String] = []
 
     @OptionGroup var place: WorldPlace

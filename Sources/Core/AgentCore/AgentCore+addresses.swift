@@ -8,7 +8,7 @@ package struct AddressRequest: Sendable, Equatable {
     /// Static address set by the user, used instead of DHCP.
     package var fixed: StaticAddress?
     package var remembered: Lease?
-    /// Whether the end of `remembered` is known. After a restart, clock and lease may have changed.
+    /// Whether the end of `remembered` is known. It is unknown for a lease from the key file, after a restart.
     package var isDated = false
     /// Last DHCPv6 lease in this network.
     package var rememberedIPv6: IPv6Lease?
@@ -21,9 +21,9 @@ struct AddressedLink: Sendable, Hashable {
     let fixed: StaticAddress?
 }
 
-// Addresses of the stations. The clients themselves are values outside the core (`DHCPClient`).
+// Addresses of the stations. The DHCP and IPv6 clients run outside the core.
 extension AgentCore {
-    /// Requests or drops addresses to match the links. The next join drops the address of a link that is left.
+    /// Requests or drops addresses to match the links. `Effect.join` and `Effect.leave` drop the old address.
     mutating func reviewAddresses() {
         guard settings.assignsAddresses else { return }
         reviewAddress(of: inUse, policy.phase)
@@ -41,7 +41,7 @@ extension AgentCore {
             let before = stations[station]?.addressed
             stations[station]?.addressed = link
             if let before, before.network == network, before.fixed == link.fixed {
-                // The link has roamed.
+                // Same network after roaming: only confirm the address.
                 return emit(.confirmAddress(station))
             }
             emit(.seekAddress(station, addressRequest(in: network)))
@@ -54,7 +54,7 @@ extension AgentCore {
         emit(.dropAddress(station))
     }
 
-    /// Confirms the address after the driver or wpa_supplicant has roamed on its own.
+    /// Confirms the address after the driver or wpa_supplicant has roamed without a command.
     mutating func roamed(with station: StationID, in network: NetworkID) {
         guard stations[station]?.addressed?.network == network else { return }
         emit(.confirmAddress(station))

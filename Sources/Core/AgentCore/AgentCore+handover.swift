@@ -6,9 +6,9 @@ struct HandoverState: Sendable {
     var reviews: UInt64 = 0
     /// Whether the spare station is ready, as last sent to the policy.
     var isSpareReady = false
-    /// Last review for which the spare interface was created, which happens at most once for each review.
+    /// Number of the last review that created the spare interface. Each review creates it at most once.
     var added: UInt64 = 0
-    /// Spare interface from the settings. After a switch it is the one in use.
+    /// Spare interface from the settings. After a handover, it may be the interface in use.
     let ownSpare: StationID?
     var standby: StationID?
 
@@ -18,8 +18,9 @@ struct HandoverState: Sendable {
 package struct HandoverRadios: Sendable, Equatable {
     package struct Radio: Sendable, Equatable {
         package var index: Int
-        /// Number of simultaneous station links, and of their channels.
+        /// Maximum number of simultaneous station links.
         package var links: Int
+        /// Maximum number of channels in use at the same time.
         package var channels: Int
 
         package init(index: Int, links: Int, channels: Int) {
@@ -54,7 +55,7 @@ extension AgentCore {
         handoverFound(number, handover(with: radios))
     }
 
-    /// Whether to create the configured spare interface. The first interface is never created: its radio may return.
+    /// Whether to create the configured spare interface. The agent never creates the first one: its radio may return.
     private func wantsInterface(_ spare: StationID, _ radios: HandoverRadios) -> Bool {
         guard spare == handover.ownSpare, handover.added != handover.reviews else { return false }
         return radios.inUse.map { $0.obstacle == nil } ?? false && kernel.stations[spare]?.isPresent == false

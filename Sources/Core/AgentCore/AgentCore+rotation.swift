@@ -16,16 +16,16 @@ package struct NewPassword: Sendable, Equatable {
     }
 }
 
-/// State of staged passwords that is not stored.
+/// State of password changes, kept in memory only.
 struct PasswordRotation: Sendable {
     /// Networks that refused their stored password while a newer one is staged.
     var refusing: Set<NetworkID> = []
     var isWriting = false
     /// Expiry by change ID. Passwords without a limit have no entry.
     var ends: [String: Instant] = [:]
-    /// Earliest next attempt after a failed write.
+    /// Earliest time of the next attempt after a failed write.
     var retry: Instant?
-    /// Earliest next write of the remaining times.
+    /// Earliest time of the next write of the remaining times.
     var nextCount: Instant?
     var wake: Instant?
 
@@ -51,7 +51,7 @@ extension AgentCore {
         scheduleStaged(waiting)
     }
 
-    /// Starts the remaining time at the start of the agent, or when the password was stored.
+    /// Starts the countdown of each password when it is stored, or when the agent starts.
     private mutating func reviewEnds(_ waiting: [StagedPassword]) {
         let limited = waiting.filter { $0.remaining != nil }
         rotation.ends = rotation.ends.filter { end in limited.contains { $0.id == end.key } }
@@ -72,7 +72,7 @@ extension AgentCore {
         return Timestamp(seconds: UInt32(clamping: (now.time.millisecondsSince1970 + left + 500) / 1000))
     }
 
-    /// Writes the remaining times now and then, so that they count across restarts.
+    /// Writes the remaining times at intervals, so that they survive a restart.
     private mutating func keepCount(_ waiting: [StagedPassword]) {
         guard !learned.isWriting, rotation.nextCount.map({ $0 <= now.instant }) ?? true,
             waiting.contains(where: { entry in countMoment(of: entry).map { $0 <= now.instant } ?? false })
@@ -102,7 +102,7 @@ extension AgentCore {
     }
 
     private mutating func endStaged(_ waiting: [StagedPassword]) {
-        // A commanded switch handles this itself.
+        // During a commanded switch, its outcome ends the staged password.
         guard !rotation.isWriting, switches.ledger.current == nil, rotation.retry.map({ $0 <= now.instant }) ?? true
         else { return }
         let proven = waiting.first { entry in
@@ -165,7 +165,7 @@ extension AgentCore {
 }
 
 extension StoredState {
-    /// Throws `ProtocolError` unless a stored network can have this password.
+    /// Throws `ProtocolError` unless a stored network can use this password.
     private func check(_ password: NewPassword) throws(ProtocolError) {
         let networks = ([home, chosen].compactMap(\.self) + backups).filter { $0.ssid == password.ssid }
         guard !networks.isEmpty else {

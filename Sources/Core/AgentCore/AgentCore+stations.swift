@@ -6,9 +6,9 @@ import KeyFile
 struct StationState: Sendable {
     var staleAddresses = StaleAddressFilter()
     var isSupplicantAvailable = false
-    /// Number of status requests to wpa_supplicant. Only the last answer counts.
+    /// Number of status requests to wpa_supplicant. Only the answer to the last request counts.
     var questions: UInt64 = 0
-    /// Network of the last link. If it is joined again, its address still counts.
+    /// Network of the last link. If the station joins it again, the address stays valid.
     var lastLinked: NetworkID?
     /// Whether the radio counts beacons and lost frames.
     var countsBeacons = true
@@ -23,7 +23,7 @@ struct StationState: Sendable {
     var addressed: AddressedLink?
 }
 
-// The station in use, and the spare one for make-before-break.
+// Links of the station in use and of the spare station for make-before-break.
 extension AgentCore {
     var current: StationState {
         get { stations[inUse] ?? StationState() }
@@ -74,7 +74,7 @@ extension AgentCore {
             .join(spare, request(network, target), attempt: target.epoch, another: isAnother, afterSignOff: false))
     }
 
-    /// Prepares a station for a join. Within the same network, existing addresses still count.
+    /// Prepares a station for a join. Within the same network, existing addresses stay valid.
     /// - Returns: true if the network differs from the last one.
     private mutating func prepare(_ station: StationID, for target: LinkTarget, keepsAddress: Bool) -> Bool {
         let isAnother = target.network != stations[station]?.lastLinked
@@ -90,7 +90,8 @@ extension AgentCore {
         return isAnother
     }
 
-    /// Returns how the current link can roam to the target; nil for a full join. FullMAC firmware roams on its own.
+    /// Returns how the current link can roam to the target; nil for a full join. FullMAC firmware roams without
+    /// commands.
     private func roam(to target: LinkTarget, in network: StoredNetwork) -> JoinRequest.Roam? {
         guard let present = current.linkedTo, let next = target.bssid, next != present, !target.isUnseen,
             target.network == current.lastLinked,
@@ -98,12 +99,12 @@ extension AgentCore {
             kernel.stations[inUse]?.joinsByItself == false
         else { return nil }
         guard let here = policy.mobility(of: present), let there = policy.mobility(of: next), here.id == there.id else {
-            // The old access point gets no deauthentication. With PMF it would run an SA Query with the old keys at the
-            // next visit, for a second (IEEE 802.11-2020, 11.3.5.3). A full join deauthenticates. Fast transition is
-            // not affected.
+            // Roaming sends no deauthentication to the old access point. With PMF, that access point would delay the
+            // next visit by a second for an SA Query with the old keys (IEEE 802.11-2020, 11.3.5.3). A full join
+            // deauthenticates. Fast transition is not affected.
             return (current.protection ?? minimumSecurity(of: target.network)).contains(.pmf) ? nil : .overTheAir
         }
-        // Through the current access point, a target that does not answer costs nothing.
+        // Fast transition through the current access point costs nothing if the target does not answer.
         return here.isOverDistributionSystem && there.isOverDistributionSystem
             ? .overTheDistributionSystem : .overTheAir
     }
@@ -145,7 +146,7 @@ extension AgentCore {
     mutating func exchangeStations() {
         guard let other = spare else { return }
         (inUse, spare) = (other, inUse)
-        // The radio may have changed.
+        // The other station may have another radio.
         current.nameLimit = nil
     }
 
@@ -218,7 +219,7 @@ extension AgentCore {
         checkRoutes()
     }
 
-    /// Sends the policy the other uplink, and whether its links have addresses.
+    /// Sends the policy the other uplink, and whether the Wi-Fi links have addresses.
     mutating func checkRoutes() {
         if kernel.otherUplink != lastPublished.otherUplink {
             lastPublished.otherUplink = kernel.otherUplink
@@ -245,7 +246,7 @@ extension AgentCore {
         case .available:
             current.isSupplicantAvailable = true
             askSupplicant()
-            // wpa_supplicant accepts any country. The kernel shows a moment later if it has rules for it.
+            // wpa_supplicant accepts any country code. A later read shows if the kernel has rules for the country.
             if settings.country != nil { wait(.country, until: now.instant + .seconds(3)) }
         case .unavailable:
             current.isSupplicantAvailable = false
@@ -296,7 +297,7 @@ extension AgentCore {
     }
 
     private mutating func joinFailed(_ attempt: UInt64, _ failure: JoinFailure, _ detail: String) {
-        // While scans are refused, unseen networks are tried one after the other.
+        // While scans are refused, the policy tries unseen networks in turn, and most of these joins fail.
         let isUnseen = policy.isUnseen(attempt)
         log(isUnseen ? .debug : .notice, "join \(attempt) failed (\(failure.rawValue)): \(detail)")
         recordFailedJoin(attempt, failure)
@@ -307,7 +308,8 @@ extension AgentCore {
         if let epoch = policy.successor?.epoch { sendToPolicy(.successorLost(epoch: epoch)) }
     }
 
-    /// Interprets own reason codes (IEEE 802.11-2020, table 9-49): 3 ends a working link, 4 means silence.
+    /// Interprets reason codes that the station generates (IEEE 802.11-2020, table 9-49): 3 ends a working link, 4
+    /// means that the access point is silent.
     private static func end(reason: Int, locallyGenerated: Bool) -> LinkEnd {
         switch reason {
         case 3 where locallyGenerated: .ownDoing
@@ -346,7 +348,7 @@ extension AgentCore {
     mutating func handleLinkAnswer(_ station: StationID, _ question: LinkQuestion, _ answer: LinkAnswer) {
         switch question {
         case .whatIsThere(let number):
-            // wpa_supplicant may have gone, or been asked again, meanwhile.
+            // Meanwhile wpa_supplicant may have stopped, or the agent may have sent a newer request.
             guard station == inUse, isSupplicantAvailable, number == current.questions else { return }
             if case .none = answer {
                 return wait(.supplicantRetry(inUse), until: now.instant + .seconds(1))
@@ -363,7 +365,7 @@ extension AgentCore {
         guard case .linked(let facts) = answer, let bssid = facts.bssid,
             let network = facts.ssid.flatMap(registry.id(named:))
         else {
-            // A restarted wpa_supplicant has ended the link, but a killed agent has left its address.
+            // A restart of wpa_supplicant has ended the link. An agent that was killed has left the address.
             dropAddress(of: inUse)
             return sendToPolicy(.linkLost(.ownDoing))
         }

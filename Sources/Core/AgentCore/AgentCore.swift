@@ -17,10 +17,11 @@ package struct AgentCore: Sendable {
         package var country: String?
         /// Whether the agent assigns addresses. If not, another program does.
         package var assignsAddresses: Bool
-        /// Limit of the recovery steps for a faulty radio.
+        /// Strongest recovery step that the agent may take for a faulty radio.
         package var recovery: RecoverySteps.Reach
-        /// Settings and name of the setup access point; nil without one.
+        /// Settings of the setup access point; nil without one.
         package var setupAccessPoint: SetupAccessPoint.Settings?
+        /// SSID of the setup access point; nil without one.
         package var setupAccessPointName: SSID?
         package var listensForConfigurator: Bool
 
@@ -42,7 +43,7 @@ package struct AgentCore: Sendable {
     }
 
     let settings: Settings
-    /// Key for the hashes of networks.
+    /// Key of the hashes by which apps name networks.
     let localKey: Secret
     package internal(set) var policy: FailoverPolicy
     /// Content of the key file as last stored.
@@ -54,12 +55,13 @@ package struct AgentCore: Sendable {
     var claims = HotspotClaims()
     var signal: SignalSampling?
     var loss = FrameLossMeter()
-    /// The station in use, and the spare one for make-before-break, if any.
+    /// Station that carries the traffic.
     package internal(set) var inUse: StationID
+    /// Spare station for make-before-break; nil without one.
     package internal(set) var spare: StationID?
     var stations: [StationID: StationState]
     var handover: HandoverState
-    /// Kernel state at the last event. The runner updates it before it reads the status between events.
+    /// Kernel state at the last event. The runner also updates it before reading the status between events.
     package var kernel = KernelSnapshot()
     var lastPublished = LastPublished()
     var troubles = TroubleWatch()
@@ -76,8 +78,8 @@ package struct AgentCore: Sendable {
     private var isDeciding = false
 
     /// - Parameters:
-    ///   - spare: Station for make-before-break, if any.
-    ///   - recovery: Recovery steps before the agent started.
+    ///   - spare: Spare station for make-before-break; nil without one.
+    ///   - recovery: State of the radio recovery before the agent started.
     ///   - setupAccessPoint: State of the setup access point before the agent started.
     package init(
         settings: Settings, state: StoredState, station: StationID, spare: StationID?, localKey: Secret,
@@ -104,11 +106,11 @@ package struct AgentCore: Sendable {
     /// Handles one event.
     /// - Parameters:
     ///   - kernel: Kernel state at the event.
-    ///   - now: Both clocks. Only the monotonic one affects the order.
+    ///   - now: Time of both clocks. Only the monotonic clock orders events.
     /// - Returns: effects to perform strictly in this order.
     package mutating func handle(_ event: AgentEvent, kernel: KernelSnapshot, at now: ClockReading) -> [Effect] {
         (self.kernel, self.now) = (kernel, now)
-        // A board without a battery clock sets its clock once online.
+        // A board without a battery-backed clock gets the time only once it is online.
         if learned.wallClockOffset != nil { sendWallClock() }
         dispatch(event)
         reviewMinimumSecurity()
@@ -255,25 +257,25 @@ package struct AgentCore: Sendable {
         conclude(after: last, isNews: isNews)
     }
 
-    /// - Returns: true if a write may be worthwhile.
+    /// - Returns: true if the pending statistics may be worth a write.
     private mutating func decide(_ event: PolicyEvent) -> Bool {
         let actions = policy.handle(event, at: now.instant)
         emit(.record(event, actions))
-        // Sign-off needs the link, so it comes before any action that ends it.
+        // Sign-off needs the link, so it precedes every action that ends the link.
         if isLeaving(by: actions, after: event) { emit(.signOff) }
-        // After a succession, other actions and probes refer to the new link.
+        // After a move to the spare station, other actions and probes refer to the new link.
         if actions.contains(where: \.isSuccession) { useSuccessor(whileOldIsAlive: !event.endsLink) }
         followPath()
-        // Requested early, because a server takes time to answer.
+        // Request addresses early, because a server takes time to answer.
         reviewAddresses()
         let isNews = recordStatistics(event)
-        // A join would wait while wpa_supplicant listens.
+        // Stop listening for a configurator before a join, because wpa_supplicant would delay the join.
         reviewConfigurator()
         for action in actions { perform(action) }
         return isNews
     }
 
-    /// Whether the current network is left on purpose, for another one or none.
+    /// Whether the actions leave the current network on purpose, for another network or none.
     private func isLeaving(by actions: [PolicyAction], after event: PolicyEvent) -> Bool {
         guard !event.endsLink else { return false }
         return actions.contains { action in
@@ -327,7 +329,7 @@ package struct AgentCore: Sendable {
         recordSetupAccessPointDecision(decision)
     }
 
-    /// Runs the steps that follow once after all policy events.
+    /// Completes the handling of the queued policy events: schedules timers, runs reviews and publishes the status.
     private mutating func conclude(after event: PolicyEvent, isNews: Bool) {
         forgetWhatIsLeft()
         switch policy.phase {
@@ -354,7 +356,7 @@ package struct AgentCore: Sendable {
         learned.ipv6Leases = learned.ipv6Leases.filter { registry[$0.key] != nil }
     }
 
-    /// Schedules the policy's next wake-up. One in the past is a bug, and is delayed to avoid a busy loop.
+    /// Schedules the policy's next wake-up. Delays a wake-up in the past, which is a bug, to avoid a busy loop.
     private mutating func sleep(after event: PolicyEvent) {
         let moment = wakeGuard.moment(for: policy.nextWake, at: now.instant, isWoken: event == .tick)
         if wakeGuard.isNews { log(.error, wishForThePast(after: event)) }

@@ -24,7 +24,7 @@ package enum AgentEvent: Sendable {
     case atWork
     case radio(StationID, RadioEvent)
     case route(RouteEvent)
-    /// The state of a modem has changed. The kernel snapshot contains it.
+    /// The state of a modem has changed. The kernel snapshot contains the new state.
     case modemChanged
     case supplicant(StationID, SupplicantEvent)
     /// The switch to the network of an Easy Connect configurator was started or refused.
@@ -71,7 +71,7 @@ package enum AgentEvent: Sendable {
     case browserAsked
     /// A command of an app was executed; `text` is a sentence for the history.
     case commanded(MessageType, by: KeyName?, text: String)
-    /// The answer to the switch command was delivered, or cannot be any more.
+    /// The answer to the switch command was delivered, or can no longer be delivered.
     case answerSent(switchID: String)
     /// A change was stored. This is the new content of the key file.
     case committed(CommitID, StoredState)
@@ -86,7 +86,7 @@ package enum AgentEvent: Sendable {
 }
 
 package enum LinkQuestion: Sendable, Equatable {
-    /// Asks for the current link. Only the answer with the last number counts.
+    /// Asks for the current link. Answers with an earlier number are ignored.
     case whatIsThere(UInt64)
     case protection(StoredNetwork, BSSID)
 }
@@ -127,9 +127,9 @@ package enum SilenceReport: Sendable, Equatable {
 package enum ScanOwner: Sendable, Hashable {
     case policy(ScanOrder)
     case app(RequestID, Int)
-    /// Checks if the access point is there.
+    /// Scan that checks if the access point is still there.
     case silence(AccessPoint, since: Instant)
-    /// Checks if verified access points of the network offer less than its link.
+    /// Scan that checks if verified access points of the network offer less protection than its link.
     case minimumSecurity(NetworkID)
 }
 
@@ -162,9 +162,9 @@ package enum ScanEnd: Sendable, Equatable {
     var count: Int { if case .finished(let results) = self { results.count } else { 0 } }
 }
 
-/// Command of an app. Passwords are decrypted and keys derived already.
+/// Command of an app, with decrypted passwords and derived keys.
 package enum AgentRequest: Sendable {
-    /// - Parameter switchID: Random ID from outside, with which the app asks for the outcome.
+    /// - Parameter switchID: Random ID from outside the core. The app uses it to ask for the outcome.
     case switchNetwork(
         SwitchTarget, confirmWithin: Int?, joinOnce: Bool, besideUplink: Bool = false, switchID: String)
     case confirmSwitch(String)

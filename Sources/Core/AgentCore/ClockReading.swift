@@ -1,7 +1,8 @@
 import AgentModel
 import AppProtocol
 
-/// Both clocks at one moment. The monotonic one orders events. The wall clock may be wrong until online.
+/// Time of both clocks at one moment. The monotonic clock orders events. The wall clock may be wrong until the device
+/// is online.
 package struct ClockReading: Sendable, Hashable {
     package let instant: Instant
     package let time: Timestamp

@@ -2,18 +2,18 @@ import AgentModel
 import AppProtocol
 import Failover
 
-/// Output of the core. The runner performs effects in order and decides nothing.
+/// Instruction from the core to its runner, which performs effects in order without further decisions.
 package enum Effect: Sendable {
     // MARK: Links
 
     /// Join a network and drop the station's address. Replaces an earlier join or leave of the station.
     /// - Parameters:
-    ///   - another: Whether the network differs from the last one. Then IPv6 addresses are removed too.
+    ///   - another: Whether the network differs from the last one. If so, IPv6 addresses are removed too.
     ///   - afterSignOff: Whether to wait for the end of the sign-off, which needs the link.
     case join(StationID, JoinRequest, attempt: UInt64, another: Bool, afterSignOff: Bool)
     /// Disconnect and drop the address. Replaces an earlier join or leave of the station.
     case leave(StationID, afterSignOff: Bool)
-    /// Get an address in the joined network. `address` reports the result.
+    /// Get an address in the joined network. `AgentEvent.ipv4` and `ipv6` report the result.
     case seekAddress(StationID, AddressRequest)
     /// Confirm the address after roaming.
     case confirmAddress(StationID)
@@ -23,46 +23,46 @@ package enum Effect: Sendable {
     case use(StationID)
     case askSupplicant(StationID, LinkQuestion)
     case askKernel(StationID, FailoverPolicy.Link)
-    /// Read the capabilities of the radios. Answered by `radiosFound`.
+    /// Read the capabilities of the radios. The answer is `radiosFound`.
     /// - Parameter isSpareAnswering: Whether the spare station's wpa_supplicant answers.
     case reviewHandover(UInt64, inUse: StationID, spare: StationID?, isSpareAnswering: Bool)
-    /// Create this interface on the other's radio and read the capabilities again.
+    /// Create this interface on the radio of the other station, and read the capabilities again.
     case addInterface(UInt64, StationID, beside: StationID)
-    /// Connect to wpa_supplicant for every station, and keep connected.
+    /// Connect to wpa_supplicant for every station, and reconnect after a loss.
     case startSupplicants
     /// Start or stop listening for a configurator (Wi-Fi Easy Connect).
     case listenForConfigurator(StationID, Bool)
-    /// Read the kernel's regulatory domain. Answered by `rules` if it is known.
+    /// Read the kernel's regulatory domain. The answer is `rules` if the domain is known.
     case readRules(StationID)
 
     // MARK: Scans and measurements
 
-    /// Read the maximum number of names in one scan. Answered by `nameLimit`.
+    /// Read the maximum number of names in one scan. The answer is `nameLimit`.
     case askNameLimit(StationID)
     case scan(StationID, ScanOwner, ssids: [SSID], frequencies: [Frequency], asksEverybody: Bool)
-    /// Abort scans on these radios, even of other programs.
+    /// Abort scans on these radios, including scans of other programs.
     case abortScan([StationID])
     case readScan(StationID, after: ScanOrder?)
-    /// Ask hotspot providers about these networks. Answered by `claimed`.
+    /// Ask hotspot providers about these networks. The answer is `claimed`.
     case claim([BSS])
     /// Set the driver's signal threshold, if supported.
     case watchSignal(StationID, SignalWatch?)
-    /// Measure the signal. Answered by `measured` with this number.
+    /// Measure the signal. The answer is `measured` with this number.
     case measure(StationID, UInt64)
     case watchBeacons(StationID, AccessPoint?)
-    /// Notify the beacon watch that a scan starts or ends.
+    /// Notify the beacon loss detector that a scan starts or ends.
     case beaconsDuringScan(Bool)
     case beaconsAnswered(isThere: Bool)
-    /// Check if the device has become active, because the processor is awake.
+    /// Check if the device has become active, while the processor is awake anyway.
     case lookForTraffic
 
     // MARK: Radio recovery
 
-    /// Send a command to the firmware. Answered by `radioAnswered`.
+    /// Send a command to the firmware. The answer is `radioAnswered`.
     case checkRadio(StationID)
     /// End the link, or the driver's join.
     case disconnect(StationID)
-    /// Take this step. Answered by `recoveryEnded`.
+    /// Take this recovery step. The answer is `recoveryEnded`.
     case recover(StationID, RecoverySteps.Step)
     /// Restore settings that a driver loses in a reset.
     case restoreRadio(StationID)
@@ -71,7 +71,7 @@ package enum Effect: Sendable {
 
     // MARK: Setup access point
 
-    /// Read the capabilities of the radio for the setup access point. Answered by `AgentEvent.setupAccessPoint` with
+    /// Read the capabilities of the radio for the setup access point. The answer is `AgentEvent.setupAccessPoint` with
     /// this number.
     case askSetupAccessPointRadio(UInt64, beside: StationID)
     /// Open the setup access point. `AgentEvent.setupAccessPoint` reports its state.
@@ -82,12 +82,12 @@ package enum Effect: Sendable {
 
     // MARK: Connectivity
 
-    /// Sign off from the network before it is left.
+    /// Sign off from the network before leaving it.
     case signOff
-    /// Traffic uses this path now.
+    /// Use this path for traffic from now on.
     /// - Parameter name: Hash of the network; empty for other uplinks.
     case follow(TrafficPath, name: String)
-    /// Whether the station's link is only on standby.
+    /// Set whether the station's link is only on standby, with power save.
     case standsBy(StationID, Bool)
     case leaveSuccessorProbe
     case probe(epoch: UInt64, within: Duration)
@@ -98,7 +98,7 @@ package enum Effect: Sendable {
 
     case answer(RequestID, Result<Response.Body, ProtocolError>)
     case publish(Event.Body)
-    /// Read the connectivity state. Answered by `connectivity`.
+    /// Read the connectivity state. The answer is `connectivity`.
     case readConnectivity
     case service(String)
     case addressesChanged

@@ -23,13 +23,13 @@ package struct KernelSnapshot: Sendable, Equatable {
         package var isLinkUp = true
         /// Reason why the radio is blocked, while the interface is down.
         package var block: RadioBlock?
-        /// Whether driver and firmware join on their own (FullMAC); false if unknown.
+        /// Whether driver and firmware perform the whole join (FullMAC); false if unknown.
         package var joinsByItself = false
-        /// Whether an own scan is running.
+        /// Whether a scan of the agent is running.
         package var isScanning = false
         /// Global addresses in a stable order.
         package var addresses: [InterfaceAddress] = []
-        /// Default routes, without those of the agent.
+        /// Default routes, without the agent's own routes.
         package var routes: [DefaultRoute] = []
 
         package init(index: Int?) { self.index = index }
@@ -39,13 +39,14 @@ package struct KernelSnapshot: Sendable, Equatable {
     }
 
     package var stations: [StationID: Station] = [:]
-    /// Uplink of the traffic, and the one below it if that is a tunnel.
+    /// Uplink that carries the traffic; nil without one.
     package var uplink: Uplink?
+    /// Uplink below `uplink` if that is a tunnel; else nil.
     package var carrier: Uplink?
     package var uplinkInterface: String?
-    /// Uplink of the traffic other than the stations.
+    /// Uplink that carries the traffic; nil if that is a station.
     package var otherUplink: Uplink?
-    /// Modem that carries the traffic, else another one.
+    /// Status of the modem that carries the traffic, else of another modem; nil without one.
     package var modem: ModemStatus?
 
     package init() {}

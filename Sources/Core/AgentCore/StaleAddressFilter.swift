@@ -1,7 +1,7 @@
 import AgentModel
 
-/// Checks that a new link can carry traffic. It needs its own address and a default route through a reachable gateway.
-/// Addresses of the previous network do not count, because the DHCP client removes them late.
+/// Checks that a new link can carry traffic. The link needs a global address and a default route through a reachable
+/// gateway. Addresses of the previous network do not count, because the DHCP client removes them late.
 struct StaleAddressFilter: Hashable {
     /// Addresses from before the join that have not been set again.
     private var stale: Set<[UInt8]> = []
@@ -9,7 +9,7 @@ struct StaleAddressFilter: Hashable {
     /// Starts a join to another network: only addresses that are set from now on count.
     mutating func markStale(over addresses: [InterfaceAddress]) { stale = Set(addresses.map(\.bytes)) }
 
-    /// Accepts all addresses: the link existed at the start, or leads to the same network again.
+    /// Accepts all addresses: the link existed at the start, or is in the same network as before.
     mutating func clear() { stale = [] }
 
     mutating func added(_ address: InterfaceAddress) { stale.remove(address.bytes) }
@@ -26,7 +26,7 @@ struct StaleAddressFilter: Hashable {
     }
 
     private func reaches(_ gateway: [UInt8]?, from address: InterfaceAddress) -> Bool {
-        // An IPv6 router is link-local. An IPv4 address with a /32 prefix reaches its gateway on-link.
+        // IPv6 routers have link-local addresses. With a /32 prefix, the IPv4 gateway is on-link.
         guard let gateway, address.family == .ipv4, address.prefixLength < 32 else { return true }
         return prefix(of: gateway, address.prefixLength) == prefix(of: address.bytes, address.prefixLength)
     }

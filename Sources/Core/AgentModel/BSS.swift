@@ -12,7 +12,7 @@ public struct BSS: Hashable, Sendable, Codable {
     /// Mobility domain; nil if the access point does not support fast transition (802.11r).
     public let mobility: MobilityDomain?
 
-    /// - Parameter protection: The usual protection of `security` if nil.
+    /// - Parameter protection: Offered protection; nil for the usual protection of `security`.
     public init(
         bssid: BSSID, ssid: SSID?, frequency: Frequency, signal: Int, lastSeen: Instant, security: Security,
         protection: LinkProtection? = nil, mobility: MobilityDomain? = nil
@@ -56,7 +56,7 @@ public struct MobilityDomain: Hashable, Sendable, Codable {
     }
 }
 
-/// The MAC address of one access point's radio for one network.
+/// MAC address of an access point's radio for one network.
 public struct BSSID: Hashable, Sendable, Comparable {
     /// The six bytes in the order they are sent, in the lower 48 bits.
     private let value: UInt64
@@ -74,7 +74,7 @@ public struct BSSID: Hashable, Sendable, Comparable {
         self.init(bytes: bytes)
     }
 
-    /// Splits `bytes` into addresses of six bytes each. Ignores an incomplete one at the end.
+    /// Splits `bytes` into addresses of six bytes each. Ignores an incomplete address at the end.
     public static func list(_ bytes: some RandomAccessCollection<UInt8>) -> [BSSID] {
         var rest = Array(bytes)[...]
         var list: [BSSID] = []
@@ -115,7 +115,7 @@ public struct Frequency: Hashable, Sendable, Comparable {
 
     public init(megahertz: Int) { self.megahertz = megahertz }
 
-    /// Channel number (IEEE 802.11-2020, annex E); nil if there is none.
+    /// Channel number (IEEE 802.11-2020, annex E); nil if the frequency has none.
     public var channel: Int? {
         switch megahertz {
         case 2484: 14
@@ -202,11 +202,13 @@ public struct StationInfo: Hashable, Sendable {
     public var inactive: Duration?
     /// Time since the association.
     public var connected: Duration?
-    /// Bit rate of the last frame in each direction, in kbit/s.
+    /// Bit rate of the last frame received, in kbit/s.
     public var receiveBitRate: Int?
+    /// Bit rate of the last frame sent, in kbit/s.
     public var transmitBitRate: Int?
-    /// Frames sent, and frames that were never acknowledged.
+    /// Frames sent since the association.
     public var transmitPackets: UInt32?
+    /// Sent frames that were never acknowledged, since the association.
     public var transmitFailed: UInt32?
 
     public init() {}

@@ -1,10 +1,10 @@
-/// Reachability of a network, from the nearest to the farthest level. Each level includes those before it.
+/// Reachability through a network, from the nearest to the farthest level. Each level includes the levels before it.
 public enum ReachLevel: String, Sendable, CaseIterable, Comparable {
     case link
     case lan
     /// The validation source or a target at a public address answers as expected.
     case internet
-    /// The device's targets answer: its broker, its app's server.
+    /// The device's targets answer, for example its broker or its app's server.
     case target
 
     public static func < (left: Self, right: Self) -> Bool { left.rank < right.rank }
@@ -23,7 +23,7 @@ public enum InternetState: String, Sendable, CaseIterable {
 }
 
 public enum ReachProblem: String, Sendable, CaseIterable {
-    /// There is no source address.
+    /// The device has no source address.
     case noAddress
     case noRoute
     /// The gateway does not answer ARP or neighbour discovery.
@@ -34,7 +34,7 @@ public enum ReachProblem: String, Sendable, CaseIterable {
     case nameUnknown
     /// The name server returns an error or an invalid response.
     case nameServerFailed
-    /// No program listens there (TCP RST).
+    /// No program listens on the port (TCP RST).
     case connectionRefused
     /// The peer reset the connection.
     case connectionReset
@@ -93,7 +93,7 @@ public struct ReachabilityFlags: OptionSet, Sendable, Hashable {
     public static let connectionRequired = ReachabilityFlags(rawValue: 1 << 1)
     /// The destination is an address of the device.
     public static let isLocalAddress = ReachabilityFlags(rawValue: 1 << 2)
-    /// The destination is on the link. Traffic passes no gateway.
+    /// The destination is on the link. Traffic does not pass a gateway.
     public static let isDirect = ReachabilityFlags(rawValue: 1 << 3)
     /// The path uses a cellular link.
     public static let isCellular = ReachabilityFlags(rawValue: 1 << 4)
@@ -111,7 +111,7 @@ public struct ReachabilityFlags: OptionSet, Sendable, Hashable {
     /// Apple's other name for `connectionOnTraffic`.
     public static let connectionAutomatic = connectionOnTraffic
 
-    /// Whether the destination is reachable without action of the user.
+    /// Whether the destination is reachable without an action of the user.
     public var isReachable: Bool {
         guard contains(.reachable) else { return false }
         guard contains(.connectionRequired) else { return true }
@@ -128,9 +128,9 @@ public enum Uplink: String, Sendable, CaseIterable, Codable {
 }
 
 public enum ValidationFinding: Sendable, Equatable {
-    /// The answer is as expected.
+    /// The validation source answered as expected.
     case online
-    /// Another server answered: the user must sign in, at the URL `portal` if known (printable ASCII).
+    /// Another server answered, so the user must sign in. `portal` is the URL if known (printable ASCII).
     case captive(portal: String?)
     case failed(ReachProblem)
 }

@@ -13,13 +13,13 @@ public struct EnterpriseCredential: Sendable, Equatable {
     public let method: Method
     /// Inner method; nil for EAP-TLS.
     public let inner: Inner?
-    /// The user's name.
+    /// Name of the user.
     public let identity: String
     /// Outer identity, sent in the clear; nil for ``identity``.
     public let anonymousIdentity: String?
     /// Password, for PEAP and EAP-TTLS only.
     public let password: Secret?
-    /// EAP-TLS only: the device's certificate, followed by the intermediate certificates.
+    /// The device's certificate, followed by the intermediate certificates. For EAP-TLS only.
     public let clientCertificate: String?
     /// Private key, for EAP-TLS only.
     public let privateKey: Secret?
@@ -51,8 +51,8 @@ public struct EnterpriseCredential: Sendable, Equatable {
     /// Length of an identity in bytes (RFC 7542, 2.2).
     public static let identityLength = 1...253
     public static let passwordLength = 1...128
-    /// Length of a normalized PEM text in bytes. wpa_supplicant accepts no more in one command (hostap 2.10,
-    /// `CTRL_IFACE_MAX_LEN`, in hexadecimal digits).
+    /// Length of a normalized PEM text in bytes. wpa_supplicant limits the length of a command with hexadecimal digits
+    /// (hostap 2.10, `CTRL_IFACE_MAX_LEN`).
     public static let pemLength = 1...4000
     /// Length of the server name in bytes (RFC 1035, 2.3.4).
     public static let serverNameLength = 1...253
@@ -62,8 +62,8 @@ public struct EnterpriseCredential: Sendable, Equatable {
         + serverNameLength.upperBound
 
     /// - Parameters:
-    ///   - inner: MSCHAPv2 if nil.
-    ///   - clientCertificate: PEM. Other text and blocks are ignored.
+    ///   - inner: Inner method of PEAP or EAP-TTLS; nil for MSCHAPv2.
+    ///   - clientCertificate: PEM text. Other text and blocks are ignored.
     ///   - privateKey: PEM of one unencrypted key. Other text and blocks are ignored.
     ///   - caCertificate: PEM of one certificate.
     ///   - usesSystemAuthorities: Must be true if `caCertificate` is nil, else false.
@@ -106,7 +106,7 @@ public struct EnterpriseCredential: Sendable, Equatable {
             self.caCertificate = text
         } else {
             guard usesSystemAuthorities else { throw .missing(.caCertificate) }
-            // Any customer of a system authority could impersonate the server.
+            // Without a name, any customer of a system authority could impersonate the server.
             guard serverName != nil else { throw .missing(.serverName) }
             self.caCertificate = nil
         }
@@ -147,7 +147,7 @@ public struct EnterpriseCredential: Sendable, Equatable {
     }
 }
 
-/// Reason why a credential is invalid. Messages contain no part of the credential.
+/// Reason why a credential is invalid. Messages never contain a part of the credential.
 public enum InvalidEnterprise: Error, Equatable, Sendable, CustomStringConvertible {
     case missing(EnterpriseCredential.Part)
     /// The method does not use this part.
@@ -155,7 +155,7 @@ public enum InvalidEnterprise: Error, Equatable, Sendable, CustomStringConvertib
     case tooLong(EnterpriseCredential.Part, bytes: Int, maximum: Int)
     /// The text is not UTF-8, or has control characters.
     case notText(EnterpriseCredential.Part)
-    /// There is no PEM block, or a broken one.
+    /// The text has no PEM block, or a broken block.
     case notPEM(EnterpriseCredential.Part)
     case encryptedKey
     case severalKeys(Int)
@@ -179,7 +179,8 @@ public enum InvalidEnterprise: Error, Equatable, Sendable, CustomStringConvertib
         switch self {
         case .missing(.caCertificate):
             "an enterprise network needs a CA certificate: give one, or choose the system's authorities"
-        case .missing(.serverName): "the system's authorities need a server name: give the one in its certificate"
+        case .missing(.serverName):
+            "the system's authorities need a server name: give the name in the server's certificate"
         case .missing(let part): "this method needs \(part.words)"
         case .notOfMethod(let part): "this method does not use \(part.rawValue)"
         case .tooLong(let part, let bytes, let maximum):
@@ -216,10 +217,11 @@ extension EnterpriseCredential.Part {
 // MARK: Encoding
 
 extension EnterpriseCredential {
-    /// Stable binary form, used in the key file and in hashes.
+    /// Stable binary form for the key file and for hashes.
     ///
-    /// Each field is its length (2 bytes, big-endian) and its bytes; missing fields have length 0. Order: method, inner
-    /// method, identity, anonymous identity, password, client certificate, private key, CA certificate, server name.
+    /// Each field has its length (2 bytes, big-endian) and its bytes. A missing field has length 0. Order: method,
+    /// inner method, identity, anonymous identity, password, client certificate, private key, CA certificate, server
+    /// name.
     public var encoded: Secret {
         func bytes(_ text: String?) -> [UInt8] { Array((text ?? "").utf8) }
         let nothing = Secret([])
@@ -362,7 +364,7 @@ private enum PEM {
 
     private static func form(_ label: String, _ content: [UInt8]) -> [UInt8] {
         var text: [UInt8] = []
-        // Reserves all space first: growing would leave copies of the key in memory.
+        // Reserve all space first: growing would leave copies of the key in memory.
         text.reserveCapacity(content.count + content.count / 64 + 2 * label.utf8.count + 64)
         text += "-----BEGIN \(label)-----\n".utf8
         for start in stride(from: 0, to: content.count, by: 64) {

@@ -11,7 +11,7 @@ public struct HardwareAddress: Hashable, Sendable {
     private init(bits: UInt64) { self.bits = bits }
 
     public static let broadcast = HardwareAddress(bits: 0xffff_ffff_ffff)
-    /// All zeros: the target of an ARP request.
+    /// All zeros, as in the target field of an ARP request.
     public static let zero = HardwareAddress(bits: 0)
 
     public var bytes: [UInt8] { stride(from: 40, through: 0, by: -8).map { UInt8(truncatingIfNeeded: bits >> $0) } }

@@ -38,7 +38,7 @@ public struct IPAddress: Hashable, Sendable {
     }
 
     /// Whether both addresses have the same prefix.
-    /// - Parameter length: 0 to 32 bits for IPv4, 0 to 128 for IPv6. Clamped.
+    /// - Parameter length: Prefix length in bits, clamped to 0 to 32 for IPv4, or 0 to 128 for IPv6.
     public func shares(prefix length: Int, with other: IPAddress) -> Bool {
         let width = family.byteCount * 8
         let rest = width - min(max(length, 0), width)
@@ -118,7 +118,7 @@ extension IPAddress {
         }
     }
 
-    /// Maximum length of a text: six IPv6 groups and an IPv4 address.
+    /// Maximum length of a text, with six IPv6 groups and an IPv4 address.
     private static let longestText = 45
     private static let colon = UInt8(ascii: ":")
 
@@ -146,7 +146,7 @@ extension IPAddress {
         return joined(head + Array(repeating: 0, count: 8 - head.count - tail.count) + tail)
     }
 
-    /// Parses groups of 16 bits separated by colons. The last two may be an IPv4 address.
+    /// Parses groups of 16 bits separated by colons. An IPv4 address may stand for the last two groups.
     private static func groups(_ text: ArraySlice<UInt8>, mayEndInIPv4: Bool = true) -> [UInt16]? {
         guard !text.isEmpty else { return [] }
         var parts = text.split(separator: colon, omittingEmptySubsequences: false)
@@ -186,7 +186,7 @@ extension IPAddress: CustomStringConvertible {
         func text(_ groups: ArraySlice<UInt16>) -> String {
             groups.map { String($0, radix: 16) }.joined(separator: ":")
         }
-        // The first of the longest runs of at least two zero groups.
+        // Find the first of the longest runs of at least two zero groups.
         var gap = 0..<0
         var start = 0
         for (index, group) in groups.enumerated() {

@@ -1,8 +1,8 @@
-/// Parses JSON text (RFC 8259) and rewrites it for Foundation's decoder. Texts in secret members move into a
-/// ``Secret``, and their index takes their place.
+/// Parses JSON text (RFC 8259) and rewrites it for Foundation's decoder. Moves each text of a secret member into a
+/// ``Secret``, and writes the index of the secret instead.
 ///
-/// Numbers that fit an `Int` become plain digits (`1.0` and `1e2` too). Others become a list in a list, which never
-/// decodes as a number. The error names the member.
+/// Numbers that fit an `Int` become plain digits (`1.0` and `1e2` too). Other numbers become a list in a list, so that
+/// decoding fails with an error that names the member.
 struct JSONReader: ~Copyable {
     private let text: UnsafeRawBufferPointer
     private let nesting: Int
@@ -155,7 +155,7 @@ struct JSONReader: ~Copyable {
         return start..<position
     }
 
-    /// Value of an exponent, at most a million. Larger ones make no difference for texts of this size.
+    /// Value of an exponent, at most a million. Larger values have the same effect for texts of this size.
     private static func bounded(_ digits: some Collection<UInt8>) -> Int {
         digits.reduce(0) { min($0 * 10 + Int($1 - UInt8(ascii: "0")), 1_000_000) }
     }

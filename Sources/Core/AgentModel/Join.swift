@@ -1,7 +1,7 @@
 public struct JoinRequest: Sendable, Equatable {
     public let ssid: SSID
     public let credential: Credential
-    /// Whether the access point hides its name, so that probe requests must contain it.
+    /// Whether the access point hides its SSID, so that probe requests must contain the SSID.
     public let isHidden: Bool
     /// Access point to join; nil for any with this SSID.
     public let bssid: BSSID?
@@ -9,11 +9,11 @@ public struct JoinRequest: Sendable, Equatable {
     public let frequencies: [Frequency]
     /// Security that the access point offers, as scanned; nil if unknown.
     public let offer: Security?
-    /// Minimum protection of the link. A join with less fails.
+    /// Minimum protection of the link. A join with less protection fails.
     public let minimumSecurity: LinkProtection
-    /// Whether to join without a scan. The radio cannot scan, and its firmware finds the network.
+    /// Whether to join without a scan, because the radio cannot scan but its firmware finds the network.
     public let isUnseen: Bool
-    /// Whether to check a server certificate's validity dates. Set to false until the clock is set.
+    /// Whether to check the validity dates of a server certificate. False until the device's clock is set.
     public var checksCertificateTimes = true
     /// How to roam to this access point within the current network; nil for a new join.
     public var roam: Roam?
@@ -42,7 +42,7 @@ public struct JoinRequest: Sendable, Equatable {
     }
 
     public enum Credential: Sendable, Equatable {
-        /// Open and OWE networks have no key.
+        /// No credential, for open and OWE networks.
         case none
         /// `psk` is the 256-bit key of WPA2 (IEEE 802.11-2020, annex J.4.1), derived once when the network is stored.
         /// SAE uses the passphrase.
@@ -51,16 +51,16 @@ public struct JoinRequest: Sendable, Equatable {
     }
 }
 
-/// Why a join failed or a link ended. Each kind has its own back-off.
+/// Reason why a join failed or a link ended. Each reason has its own back-off.
 public enum JoinFailure: String, Error, Sendable, CaseIterable, Codable {
-    /// The 4-way handshake, SAE or IEEE 802.1X failed. One failure can be frame loss, two in a row are a wrong
+    /// The 4-way handshake, SAE or IEEE 802.1X failed. One failure may come from frame loss. Two in a row mean a wrong
     /// password.
     case wrongKey
     /// The access point has no room for another station (status 17 and similar).
     case accessPointFull
     /// No access point with this SSID and matching security answered.
     case notFound
-    /// All access points in range with this SSID offer less protection than the network had before.
+    /// All access points in range with this SSID offer less protection than the network's security floor.
     case lessSecure
     /// All access points in range with this SSID use unsupported security: WPA, TKIP or WEP, or IEEE 802.1X for a
     /// stored password.
@@ -77,7 +77,7 @@ public enum JoinFailure: String, Error, Sendable, CaseIterable, Codable {
     case noAddress
     /// The network requires a sign-in.
     case captive
-    /// The device has an address, but its checks or targets get no answer.
+    /// The device has an address, but connectivity checks or targets fail.
     case noInternet
     /// The app did not confirm the switch over the new network in time.
     case unconfirmed

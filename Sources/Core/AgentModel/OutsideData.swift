@@ -10,8 +10,8 @@
 public enum OutsideJSON {
     /// - Parameters:
     ///   - nesting: Maximum depth of objects and lists.
-    ///   - secretMembers: Names of members whose texts, nested ones included, are secret. Their type must be
-    ///     ``Secret``.
+    ///   - secretMembers: Names of members whose texts, including nested texts, are secret. These texts must have the
+    ///     type ``Secret``.
     /// - Throws: ``JSONFault``, a `DecodingError` with the path of the fault, or an error of the type.
     public static func decode<Value: Decodable>(
         _ type: Value.Type, from text: some Collection<UInt8>, nesting: Int, secretMembers: Set<String> = []
@@ -41,12 +41,12 @@ public enum OutsideJSON {
             }
         }
         if let result { return try result.get() }
-        // The collection is not contiguous. Callers normally pass contiguous bytes.
+        // Copy a collection that is not contiguous. Callers normally pass contiguous bytes.
         return try read(Array(text), nesting: nesting, secretMembers)
     }
 }
 
-/// Why text is not accepted as JSON. Contains no part of the text.
+/// Reason why a text is not accepted as JSON, without any part of the text.
 public enum JSONFault: Error, Sendable, Equatable {
     case notUTF8
     case nestsTooDeep
@@ -55,7 +55,7 @@ public enum JSONFault: Error, Sendable, Equatable {
 }
 
 extension JSONFault {
-    /// Predicate of a sentence about the text.
+    /// Problem in words, as the predicate of a sentence about the text.
     package var problem: String {
         switch self {
         case .notUTF8: "is not UTF-8 text"
@@ -67,7 +67,7 @@ extension JSONFault {
 
 extension DecodingError {
     /// Path of the faulty member (`body.networks[1].ssid`, empty for the whole text) and the predicate of a sentence
-    /// about it. Contains no values of the text.
+    /// about it. Never contains values of the text.
     package var fault: (member: String, problem: String) {
         switch self {
         case .keyNotFound(let key, let context): ((context.codingPath + [key]).memberName, "is missing")
@@ -100,7 +100,7 @@ extension CodingUserInfoKey {
 }
 
 extension Secret: Decodable {
-    /// Decodes the index of a secret that ``OutsideJSON`` removed, else the secret.
+    /// Decodes the index of a secret that ``OutsideJSON`` removed. Other decoders give the secret itself.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         let text = try container.decode(String.self)
@@ -115,7 +115,7 @@ extension Secret: Decodable {
     }
 }
 
-/// Source of external data that is read again after a restart.
+/// Source of external data. The agent reads the source again after a restart.
 public struct OutsideSource: Hashable, Sendable {
     public enum Kind: String, Sendable, CaseIterable {
         /// A network's captive portal API (RFC 8908).
@@ -138,7 +138,7 @@ public struct OutsideSource: Hashable, Sendable {
     }
 }
 
-/// Records the source being read, so that after a crash the agent knows the cause.
+/// Records the source being read. After a crash, the agent then knows which source may have caused it.
 public protocol OutsideWatch: Sendable {
     /// Call before each read. Returns false if the source is blocked: do not read it, and do not call `end`.
     func begin(_ source: OutsideSource) -> Bool
@@ -162,7 +162,7 @@ extension OutsideWatch {
     }
 }
 
-/// Allows every read. For programs that do not repeat a read after a crash.
+/// Watch that allows every read, for programs that do not repeat a read after a crash.
 public struct NoOutsideWatch: OutsideWatch {
     public init() {}
     public func begin(_ source: OutsideSource) -> Bool { true }

@@ -1,6 +1,6 @@
 /// Reason why a radio cannot transmit (rfkill).
 public enum RadioBlock: String, Sendable, Hashable {
-    /// A program blocks the radio: a Raspberry Pi does so until a country is set.
+    /// A program blocks the radio, for example on a Raspberry Pi until a country is set.
     case soft
     /// A switch on the device blocks the radio.
     case hard

@@ -7,7 +7,7 @@ public enum RadioEvent: Hashable, Sendable {
     case signalLow(Int?)
     /// The signal rose above a threshold. Level in dBm, if the driver reports it.
     case signalHigh(Int?)
-    /// Several successive beacons were missed. The driver probes the access point; usually a disconnection follows.
+    /// Several successive beacons were missed. The driver probes the access point. Usually a disconnection follows.
     case beaconLoss
     /// Number of successive frames that the access point has not acknowledged.
     case packetLoss(frames: Int)
@@ -18,9 +18,10 @@ public enum RadioEvent: Hashable, Sendable {
     case connectionFailed(BSSID?, status: Int?)
     /// The link has ended, with the reason code (IEEE 802.11-2020, table 9-49).
     case disconnected(reason: Int?, byAccessPoint: Bool)
-    /// The access point has moved to this channel with an announcement, and the station has followed.
+    /// The access point has announced a move to this channel, and the station has followed.
     case channelChanged(Frequency)
-    /// The regulatory domain has changed: two letters, "00" for the world domain, nil for a driver's own.
+    /// The regulatory domain has changed: two letters, "00" for the world domain, nil for a domain defined by the
+    /// driver.
     case regulatoryChanged(country: String?)
     case interfaceAdded
     /// The interface is gone. Requests fail with `interfaceMissing` until it appears again.

@@ -10,7 +10,7 @@ public enum RouteEvent: Hashable, Sendable {
     case defaultRouteRemoved(DefaultRoute)
     /// The uplink, or the interface below its tunnel, has changed; nil if no interface carries internet traffic.
     case uplinkChanged(ActiveUplink?)
-    /// Messages were lost and everything was read again. Events for missed changes come before.
+    /// Messages were lost, and the monitor has read everything again. Events for missed changes precede this event.
     case resynchronise
 }
 
@@ -23,7 +23,7 @@ public struct NetworkInterface: Hashable, Sendable {
     /// True if the link is connected: a cable, an access point, or a modem's cellular network.
     public var hasCarrier: Bool { isLowerUp && !isDisconnected }
     private let isLowerUp: Bool
-    /// True if the modem has no connection, which modem drivers do not report (`RouteMonitor.setDisconnected(_:)`).
+    /// True if the modem is not connected. Drivers do not report this, so `RouteMonitor.setDisconnected(_:)` sets it.
     package var isDisconnected: Bool
     public let kind: Uplink
     public let traits: Traits
@@ -44,7 +44,7 @@ public struct NetworkInterface: Hashable, Sendable {
 
         public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-        /// The link has one peer only: modems, most tunnels.
+        /// The link has only one peer, as with modems and most tunnels.
         public static let pointToPoint = Traits(rawValue: 1 << 0)
         /// The link resolves addresses by ARP or neighbour discovery.
         public static let hasNeighbours = Traits(rawValue: 1 << 1)
@@ -62,7 +62,7 @@ public struct NetworkInterface: Hashable, Sendable {
         package init(lowerIndex: Int?, farEnd: IPAddress?) { (self.lowerIndex, self.farEnd) = (lowerIndex, farEnd) }
     }
 
-    /// True if a default route over this link leaves the device. Traffic of tunnels and bridges leaves by another link.
+    /// True if traffic of a default route leaves the device over this link. Tunnels and bridges use another link.
     public var isCarrier: Bool { kind != .other }
 }
 
@@ -104,7 +104,7 @@ public struct DefaultRoute: Hashable, Sendable {
     /// Index of the interface.
     public let index: Int
     public let metric: Int
-    /// True if this agent or an earlier run made it (`OwnRoute`).
+    /// True if this agent or an earlier run made the route (`OwnRoute`).
     public var isOwn: Bool
 
     package init(family: AddressFamily, gateway: [UInt8]?, index: Int, metric: Int, isOwn: Bool = false) {
@@ -113,8 +113,8 @@ public struct DefaultRoute: Hashable, Sendable {
     }
 }
 
-/// The interface of internet traffic: the best default route over a link that is up with a carrier. IPv4 routes come
-/// first, because metrics of the two families are not comparable.
+/// Interface that carries internet traffic: it has the best default route over a link that is up with a carrier. IPv4
+/// routes take precedence, because the metrics of the two families are not comparable.
 public struct ActiveUplink: Hashable, Sendable {
     public let kind: Uplink
     public let interface: String

@@ -1,5 +1,5 @@
-/// Name of a network: 1 to 32 arbitrary bytes (IEEE 802.11-2020, 9.4.2.2). Anyone with an access point can choose them,
-/// so they are hostile input. `description` is safe to print.
+/// Name of a network: 1 to 32 arbitrary bytes (IEEE 802.11-2020, 9.4.2.2). Anyone with an access point can choose these
+/// bytes, so they are hostile input. `description` is safe to print.
 public struct SSID: Hashable, Sendable {
     public static let maximumLength = 32
 
@@ -34,7 +34,7 @@ public struct InvalidSSID: Error, Equatable, CustomStringConvertible {
 
 extension SSID: CustomStringConvertible {
     /// Text that is safe for a terminal, a log or a table. Characters that could move the cursor, hide or reorder text
-    /// become `\xNN` for each byte. A backslash is doubled, so the form is unambiguous.
+    /// become one `\xNN` for each byte. A backslash is doubled, so the form is unambiguous.
     public var description: String { String(printable: bytes, doublingBackslashes: true) }
 
     /// Parses ``description``: `\xNN` is a byte, `\\` a backslash, other characters are UTF-8.

@@ -11,7 +11,7 @@
 
 /// Bytes that must not be shown: a password, a pre-shared key, the device's local key.
 ///
-/// Its description is redacted, also in interpolation, dumps and reflection. Its memory is excluded from core dumps on
+/// The description is redacted, also in interpolation, dumps and reflection. The memory is excluded from core dumps on
 /// Linux (``ProtectedMemory``) and wiped with the last copy. Comparing secrets of equal length takes constant time.
 public struct Secret: Sendable, Equatable {
     private let storage: Storage
@@ -52,8 +52,8 @@ public struct Secret: Sendable, Equatable {
 }
 
 extension Secret {
-    /// Decodes pairs of hexadecimal digits, and wipes its copies, unlike ``Hex``.
-    /// - Returns: nil for an odd number of bytes, or if one is not a digit.
+    /// Decodes pairs of hexadecimal digits. Unlike ``Hex``, it wipes its copies.
+    /// - Returns: nil for an odd number of bytes, or if a byte is not a digit.
     package init?(hexDigits digits: some Collection<UInt8>) {
         guard digits.count.isMultiple(of: 2) else { return nil }
         var bytes: [UInt8] = []
@@ -86,8 +86,8 @@ public func wipe(_ buffer: UnsafeMutableRawBufferPointer) {
 
 /// Memory for secrets, zeroed on allocation and wiped on deinit.
 ///
-/// On Linux it uses ``ProtectedPages``: excluded from core dumps, zero in a forked child. Otherwise, or if no page is
-/// available, it is plain memory. The size is fixed, so no reallocation leaves a copy behind.
+/// On Linux it uses ``ProtectedPages``, which core dumps exclude and a forked child sees as zeros. Elsewhere, or if no
+/// page is available, it is plain memory. The size is fixed, so a reallocation cannot leave a copy behind.
 package struct ProtectedMemory: ~Copyable {
     package let bytes: UnsafeMutableRawBufferPointer
     private let origin: Origin
@@ -158,7 +158,7 @@ package struct ProtectedMemory: ~Copyable {
             return allocate(byteCount)
         }
 
-        /// Frees the bytes that `take` returned. The owner has already wiped them.
+        /// Frees bytes that `allocate` returned. The owner has already wiped them.
         mutating func giveBack(_ bytes: UnsafeMutableRawBufferPointer) {
             guard let start = bytes.baseAddress, let index = pages.firstIndex(where: { $0.holds(start) }) else {
                 preconditionFailure("freed memory that was not allocated here")
@@ -177,7 +177,7 @@ package struct ProtectedMemory: ~Copyable {
     extension ProtectedPages {
         /// Allocates zeroed pages for secrets only.
         ///
-        /// Core dumps omit them, and they stay out of swap within `RLIMIT_MEMLOCK`. A forked child finds zeros:
+        /// Core dumps omit the pages, and they stay out of swap within `RLIMIT_MEMLOCK`. A forked child finds zeros:
         /// `MADV_DONTFORK` would crash it when it frees its copies. Failures of these calls are ignored: an exposed
         /// secret is better than an offline device.
         /// - SeeAlso: madvise(2), mlock(2)

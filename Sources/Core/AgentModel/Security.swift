@@ -10,26 +10,27 @@ public enum Security: String, Sendable, CaseIterable, Codable {
     case wpa3 = "wpa3-sae"
     /// PSK and SAE.
     case wpa2wpa3 = "wpa2-wpa3"
-    /// The network uses IEEE 802.1X.
+    /// IEEE 802.1X, with a server that authenticates the user.
     case enterprise
-    /// WEP is broken, and never joined.
+    /// WEP. It is broken, so the agent never joins such a network.
     case wep
-    /// First-generation WPA, or TKIP as pairwise or group cipher: broken, and never joined.
+    /// First-generation WPA, or TKIP as pairwise or group cipher. It is broken, so the agent never joins such a
+    /// network.
     case legacy = "wpa-tkip"
     /// The network offers only unknown ciphers or key management.
     case unknown
 
-    /// Whether a network stored with a passphrase can use this.
+    /// Whether a network stored with a passphrase can use this security.
     public var usesPassphrase: Bool { self == .wpa2 || self == .wpa3 || self == .wpa2wpa3 }
 
-    /// Whether a network stored without a passphrase can use this.
+    /// Whether a network stored without a passphrase can use this security.
     public var isOpenToAll: Bool { self == .open || self == .owe }
 }
 
 /// Protection of a link beyond a pre-shared key: offered by an access point, negotiated, or the minimum that the device
 /// accepts.
 public struct LinkProtection: OptionSet, Hashable, Sendable, Codable {
-    /// Bits, which must not change, as they are stored on disk and in recordings.
+    /// Bit mask. The bits must not change, because the key file and recordings contain them.
     public let rawValue: UInt8
 
     public init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -43,7 +44,7 @@ public struct LinkProtection: OptionSet, Hashable, Sendable, Codable {
     public static let owe = LinkProtection(rawValue: 4)
 
     /// Protection implied by the security that the user declared. WPA3-Personal requires protected management frames
-    /// (Wi-Fi Alliance, WPA3 Specification). Networks that may be WPA2 imply nothing.
+    /// (Wi-Fi Alliance, WPA3 Specification). Security that permits WPA2 implies no protection.
     public init(promisedBy security: Security?) {
         switch security {
         case .wpa3: self = [.sae, .pmf]
@@ -78,15 +79,15 @@ public enum Passphrase {
     /// Length of a WPA2 key in hexadecimal digits.
     public static let keyDigits = 64
 
-    /// Checks a password. `wpa3` allows any SAE password; other values require a WPA2 passphrase or key.
+    /// Checks a password. Security `wpa3` allows any SAE password. Other values require a WPA2 passphrase or key.
     /// - Parameter security: The network's security as declared by the user.
-    /// - Throws: `InvalidPassphrase` with the broken rule. Contains no part of the password.
+    /// - Throws: `InvalidPassphrase` with the violated rule, without any part of the password.
     public static func validate(
         _ passphrase: Secret, for security: Security? = nil
     ) throws(InvalidPassphrase) {
         if security == .wpa3 {
             guard saeLength.contains(passphrase.count) else { throw .saeLength(passphrase.count) }
-            // A zero byte would end the text in wpa_supplicant. JSON carries only UTF-8.
+            // A zero byte would end the text in wpa_supplicant, and JSON carries only UTF-8.
             guard passphrase.withBytes({ isText($0) }) else { throw .notText }
             return
         }
@@ -95,12 +96,12 @@ public enum Passphrase {
         guard passphrase.withBytes({ $0.allSatisfy { (0x20...0x7e).contains($0) } }) else { throw .notPrintableASCII }
     }
 
-    /// Whether this is a WPA2 key in hexadecimal digits. A WPA2 passphrase is always shorter.
+    /// Whether the password is a WPA2 key in hexadecimal digits. A WPA2 passphrase is always shorter.
     public static func isKey(_ passphrase: Secret) -> Bool {
         passphrase.count == keyDigits && passphrase.withBytes { $0.allSatisfy { Hex.value(of: $0) != nil } }
     }
 
-    /// Decodes a key to 32 bytes; nil if it is a passphrase.
+    /// Decodes a key to 32 bytes. Returns nil for a passphrase.
     public static func key(in passphrase: Secret) -> Secret? {
         guard isKey(passphrase) else { return nil }
         return passphrase.withBytes { Secret(hexDigits: $0) }
@@ -126,7 +127,7 @@ public enum InvalidPassphrase: Error, Equatable, CustomStringConvertible {
     case notPrintableASCII
     /// WPA3 only: length in bytes.
     case saeLength(Int)
-    /// The password is not text, which only a WPA3 network allows.
+    /// WPA3 only: the password is not UTF-8, or has control characters.
     case notText
 
     public var description: String {
@@ -158,8 +159,9 @@ public struct TransitionDisable: OptionSet, Hashable, Sendable {
 extension LinkProtection {
     /// Returns the new minimum protection after a link with this protection.
     ///
-    /// Applies an indication only if the link itself used that mode, as hostap does (wpas_glue.c). Otherwise "no more
-    /// WPA2" could lock out a station limited to WPA2. An OWE link already implies the bit for open networks.
+    /// Applies an indication only if the link used SAE, as hostap does (wpas_glue.c). Otherwise "no more WPA2" could
+    /// lock out a station limited to WPA2. An OWE link already has the protection that the bit for open networks
+    /// demands.
     public func raised(by disabled: TransitionDisable) -> LinkProtection {
         contains(.sae) && !disabled.isDisjoint(with: [.personal, .saePK]) ? union([.sae, .pmf]) : self
     }

@@ -19,7 +19,7 @@ package struct Setting: Sendable {
 
     package enum Standard: Sendable, Equatable {
         case value(String)
-        /// A default in words, with an example of a value.
+        /// Default described in words, with an example of a value.
         case implied(String, example: String)
     }
 
@@ -43,7 +43,7 @@ package struct Setting: Sendable {
         Setting(name, .number(range, unit), .value("\(standard)"), effect, meaning)
     }
 
-    /// Makes a setting in whole seconds.
+    /// Creates a setting in whole seconds.
     package static func seconds(
         _ name: String, _ range: ClosedRange<Int>, standard: Duration, _ effect: Effect, _ meaning: String
     ) -> Setting {
@@ -81,7 +81,7 @@ package enum SettingForm: Sendable {
         case thousandths
     }
 
-    /// Words for a message that ends "allowed: ...".
+    /// Allowed values in words, for a message that ends "allowed: ...".
     package var allowed: String {
         switch self {
         case .number(let range, let unit):

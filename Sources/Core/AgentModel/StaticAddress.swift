@@ -4,7 +4,7 @@ public struct StaticAddress: Hashable, Sendable {
     public let address: IPAddress
     /// Prefix length, 8 to 32.
     public let prefixLength: Int
-    /// Next hop of the default route, within the subnet; nil for a network without one.
+    /// Next hop of the default route, within the subnet; nil for a network without a router.
     public let gateway: IPAddress?
     /// Name servers (IPv4 or IPv6) in the order of use. At most ``maximumServers``.
     public let nameServers: [IPAddress]
@@ -30,7 +30,8 @@ public struct StaticAddress: Hashable, Sendable {
         (self.gateway, self.nameServers) = (gateway, nameServers)
     }
 
-    /// Whether this is the first or last address of a subnet with more than two addresses. Hosts cannot have it.
+    /// Whether this is the first or last address of a subnet with more than two addresses. A host cannot have such an
+    /// address.
     private static func isEnd(_ address: IPAddress, of prefixLength: Int) -> Bool {
         guard prefixLength < 31 else { return false }
         let mask = UInt32.max >> UInt32(prefixLength)

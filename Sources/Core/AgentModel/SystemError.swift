@@ -8,11 +8,11 @@
 
 /// A failed system call.
 public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Object of "cannot", such as "open /run/x".
+    /// Action that failed, such as "open /run/x". In the message it follows "cannot".
     public let attempt: String
     public let errno: Int32
 
-    /// - Parameter errno: Defaults to that of the last failed call on this thread.
+    /// - Parameter errno: Error number. The default is the one of the last failed call on this thread.
     public init(_ attempt: String, errno: Int32 = lastError()) {
         self.attempt = attempt
         self.errno = errno
@@ -23,5 +23,5 @@ public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
     public var reason: String { String(cString: strerror(errno)) }
 }
 
-/// The C library's `errno`, which `SystemError.errno` shadows.
+/// Returns the C library's `errno`, which `SystemError.errno` shadows.
 @usableFromInline func lastError() -> Int32 { errno }

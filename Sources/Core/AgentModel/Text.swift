@@ -17,7 +17,7 @@ public enum Hex {
         return bytes
     }
 
-    /// Removes and decodes two leading digits of `text`. Without them, returns nil and leaves it unchanged.
+    /// Removes and decodes two leading digits of `text`. Without two digits, returns nil and leaves `text` unchanged.
     package static func popByte(_ text: inout ArraySlice<UInt8>) -> UInt8? {
         let digits = text.prefix(2)
         guard digits.count == 2, let byte = bytes(String(decoding: digits, as: UTF8.self))?.first else { return nil }
@@ -38,10 +38,10 @@ public enum Hex {
     }
 }
 
-// Untrusted text, made safe to show in a terminal, a picture or a report.
+// Conversions that make untrusted text safe to show in a terminal, a picture or a report.
 
 extension Unicode.Scalar {
-    /// Whether the character is visible, or a space, and moves no other text.
+    /// Whether the character is visible or a space, and does not move other text.
     package var isPlain: Bool {
         switch properties.generalCategory {
         case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator, .paragraphSeparator: false
@@ -53,7 +53,7 @@ extension Unicode.Scalar {
 }
 
 extension String {
-    /// The text with each unsafe character (cursor movement, invisible, reordering) as `\xNN`.
+    /// Text with each unsafe character (cursor movement, invisible, reordering) as `\xNN`.
     package var printable: String { unicodeScalars.map { $0.isPlain ? String($0) : $0.escaped }.joined() }
 
     /// Text without the user and password of a URL, for messages. Text without `://` and a later `@` is unchanged.
@@ -68,7 +68,7 @@ extension String {
     }
 
     /// Makes bytes printable. If they are not UTF-8, each byte outside printable ASCII becomes `\xNN`.
-    /// - Parameter doublingBackslashes: True for an unambiguous form.
+    /// - Parameter doublingBackslashes: Whether to double backslashes, which makes the form unambiguous.
     package init(printable bytes: some Collection<UInt8>, doublingBackslashes: Bool = false) {
         let text = String(validating: bytes, as: UTF8.self)?.printable(doublingBackslashes)
         self =

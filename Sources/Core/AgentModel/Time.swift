@@ -20,7 +20,7 @@ public struct Instant: InstantProtocol, Hashable, Sendable {
 }
 
 extension Instant: Codable {
-    /// Decodes 0 to 2^50 ms: beyond any uptime, and small enough to add a wait without overflow.
+    /// Decodes 0 to 2^50 ms. This is beyond any uptime, and small enough to add a wait without overflow.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         milliseconds = try container.decode(Int64.self)
@@ -46,7 +46,7 @@ extension Duration {
 }
 
 extension Int64 {
-    /// Returns the sum, clamped to `Int64`, as some operands come from outside.
+    /// Returns the sum, clamped to `Int64`, because some operands are untrusted.
     fileprivate func addingWithin(_ other: Int64) -> Int64 {
         let (sum, isTooLong) = addingReportingOverflow(other)
         return isTooLong ? (other < 0 ? .min : .max) : sum
@@ -68,10 +68,10 @@ public struct BackOff: Hashable, Sendable {
         self.last = last
     }
 
-    /// The wait after `count` previous waits.
+    /// Returns the wait after `count` previous waits.
     public func wait(after count: Int) -> Duration {
         var wait = first
-        // Further doublings change nothing, except for zero.
+        // 128 doublings reach any `last`, unless `first` is zero.
         for _ in 0..<min(max(count, 0), 128) {
             guard wait <= last / 2 else { return last }
             wait *= 2
@@ -79,23 +79,24 @@ public struct BackOff: Hashable, Sendable {
         return min(wait, last)
     }
 
-    /// The wait after `count` previous waits, shortened at random. Prevents many devices from reconnecting at once.
+    /// Returns the wait after `count` previous waits, shortened at random. Prevents many devices from reconnecting at
+    /// once.
     /// - Parameter least: Minimum share of the wait, 0 to 1.
     public func wait(
         after count: Int, atLeast least: Double, using generator: inout some RandomNumberGenerator
     ) -> Duration {
-        // Longer than any uptime, and exact as a `Double`.
+        // The maximum is longer than any uptime, and exact as a `Double`.
         let wait = min(max(wait(after: count).milliseconds, 0), 1 << 50)
         return .milliseconds(Int64.random(in: min(wait, Int64(Double(wait) * least))...wait, using: &generator))
     }
 
-    /// A fraction of the elapsed time, between `first` and `last`.
+    /// Returns a fraction of the elapsed time, between `first` and `last`.
     /// - Parameter part: Divisor of `time`.
     public func wait(after time: Duration, part: Int) -> Duration { max(first, min(last, time / part)) }
 }
 
-/// Rate limiter with a burst, full at the start. One token costs `period` parts, one millisecond adds `rate` parts, so
-/// rounding loses nothing.
+/// Rate limiter with a burst, full at the start. One token costs `period` parts, and one millisecond adds `rate` parts.
+/// The integers avoid rounding errors.
 public struct TokenBucket: Sendable {
     /// Tokens per period; also parts added per millisecond.
     private let rate: Int64
@@ -105,8 +106,9 @@ public struct TokenBucket: Sendable {
     private var level: Int64
     private var filled: Instant?
 
-    /// Maximum counts and period (one day). Products of both are far below `Int64.max`.
+    /// Maximum of `count` and `burst`. Its product with `longestPeriod` is far below `Int64.max`.
     private static let most: Int64 = 1_000_000_000
+    /// Maximum period in milliseconds, one day.
     private static let longestPeriod: Int64 = 86_400_000
     /// Maximum debt, in multiples of the capacity.
     private static let deepest: Int64 = 24
@@ -141,7 +143,7 @@ public struct TokenBucket: Sendable {
     private mutating func fill(at now: Instant) {
         let elapsed = max(0, filled.map { (now - $0).milliseconds } ?? 0)
         filled = now
-        // Fills the bucket without overflow, however far the clock jumps.
+        // Fill the bucket without overflow, however far the clock jumps.
         guard elapsed < (capacity - level) / rate + 1 else {
             level = capacity
             return

@@ -40,7 +40,7 @@ public struct ARPMessage: Hashable, Sendable {
 
 public enum ARPMessageError: Error, Equatable, Sendable {
     case truncated
-    /// Unsupported address type or operation.
+    /// The address type or the operation is unsupported.
     case unknown
     /// The sender's hardware address is zero or a group address.
     case noSender

@@ -23,11 +23,12 @@ public struct IPv4Address: Hashable, Sendable, Comparable {
 
     public var bytes: [UInt8] { bits.bytes }
 
-    /// Whether a host can have this address: not "this network" (0/8), loopback, multicast, reserved or broadcast (RFC
-    /// 6890, 2.2.2).
+    /// True if a host can have this address. Excludes "this network" (0/8), loopback, multicast, reserved and broadcast
+    /// addresses (RFC 6890, 2.2.2).
     public var isHost: Bool { ![0, 127].contains(bits >> 24) && bits >> 28 < 0xe }
 
-    /// True for 169.254.0.0/16: self-assigned, never given out by a server (RFC 3927, 1.6).
+    /// True for 169.254.0.0/16. Hosts choose these addresses for themselves; servers do not assign them (RFC 3927,
+    /// 1.6).
     public var isLinkLocal: Bool { bits >> 16 == 0xa9fe }
 
     public static func < (left: Self, right: Self) -> Bool { left.bits < right.bits }
@@ -38,7 +39,7 @@ extension IPv4Address: CustomStringConvertible {
 }
 
 extension IPv4Address {
-    /// Conversion for code that handles both IP versions. Never nil.
+    /// The address as an `IPAddress`, for code that handles both IP versions. Never nil.
     public var address: IPAddress? { IPAddress(bytes: bytes) }
 }
 

@@ -15,8 +15,8 @@ struct ConflictDetection: Hashable, Sendable {
     /// Waits between probes, in ms.
     private let waits: [ClosedRange<Int64>]
     private var lastDefence: Instant?
-    /// Test whether the claimant answers for every address. Each address has only one test, so that false claims cannot
-    /// delay it again.
+    /// Test if the claimant answers for every address; nil while none runs. Each address has only one test, so that
+    /// more false claims cannot delay its use.
     private var trial: Trial?
     private var hadTrial = false
     /// Hosts that answer for every address. Their claims are ignored.
@@ -25,7 +25,7 @@ struct ConflictDetection: Hashable, Sendable {
     private enum Phase { case probing, announcing, defending }
 
     private struct Trial: Hashable {
-        /// All claimants, as a host that answers for every address may be faster than the real owner.
+        /// All claimants. A host that answers for every address may be faster than the real owner.
         var claimants: [HardwareAddress]
         let end: Instant
     }
@@ -38,20 +38,20 @@ struct ConflictDetection: Hashable, Sendable {
         case answersForAll(HardwareAddress)
     }
 
-    /// - Parameter isQuick: true for an address without a server. A second probe then follows after 0.1 s.
+    /// - Parameter isQuick: true for an address that no server has assigned. A second probe then follows after 0.1 s.
     init(of address: IPv4Address, isQuick: Bool = false, at now: Instant) {
         self.address = address
         next = now
         waits = (isQuick ? [100...100] : []) + [Self.probeWait, Self.probeWait]
     }
 
-    /// No other host claimed the address. The device defends it from now on.
+    /// True after probing and announcing without a claim. The device then defends the address.
     var isDefending: Bool { phase == .defending }
 
-    /// Whether a claim is being checked. The address is not used until then.
+    /// Whether a claim is being checked. Meanwhile, the address is not used.
     var isInDoubt: Bool { trial != nil }
 
-    /// - Parameter isInUse: Announcements are sent only for an address in use.
+    /// - Parameter isInUse: Whether the address is in use. Other addresses are not announced.
     func deadline(isInUse: Bool) -> Instant? {
         let own: Instant? =
             switch phase {
@@ -104,7 +104,7 @@ struct ConflictDetection: Hashable, Sendable {
             if trial?.claimants.isEmpty == true { trial = nil }
             return [.answersForAll(claimant)]
         }
-        // The kernel answers probes for an address in use. The prober then picks another address.
+        // Ignores probes for an address in use. The kernel answers them, and the prober picks another address.
         guard isInUse ? message.sender == address : message.claims(address) else { return [] }
         guard phase == .defending else {
             if let trial {
@@ -113,14 +113,14 @@ struct ConflictDetection: Hashable, Sendable {
                 }
                 return []
             }
-            // Only a reply can come from a gateway that answers for every address.
+            // Tests only claims in replies: a gateway that answers for every address sends no other claims.
             guard message.operation == .reply, !hadTrial else { return [.conflict(claimant)] }
             trial = Trial(claimants: [claimant], end: now + Self.trialTime)
             hadTrial = true
             return [.send(.probe(Self.testAddress, from: hardware))]
         }
-        // RFC 5227, 2.4 (c): announce at most every 10 s and keep the address. With (b), two forged claims would take
-        // it away.
+        // Announces at most every 10 s and keeps the address (RFC 5227, 2.4 (c)). Under (b), two forged claims would be
+        // enough to take the address away.
         if let lastDefence, now - lastDefence < Self.defendInterval { return [.claimed(claimant)] }
         lastDefence = now
         return [.send(.announcement(address, from: hardware))]

@@ -50,7 +50,7 @@ extension DHCPClient {
             state = .rebooting(reboot)
             return []
 
-        // With two independent servers, the other one refuses this server's offer.
+        // Accepts answers only from the server of the offer. A second, independent server refuses that offer.
         case (.requesting(let request), .ack) where server == request.offer.server:
             return acknowledged(message, exchange, request.offer, request.conflict, at: now)
                 ?? refused(message, exchange.began) + restart(without: server, at: now)
@@ -90,8 +90,8 @@ extension DHCPClient {
         return request(offer, seconds: seconds(at: exchange.began), transaction: exchange.transaction, at: now)
     }
 
-    /// Accepts any offer once the quick retransmissions are over; before, only from servers and addresses that have not
-    /// failed.
+    /// Returns true for any offer after the quick retransmissions; before, only if neither its server nor its address
+    /// has failed.
     private func isWelcome(_ offer: Lease, _ exchange: Exchange) -> Bool {
         !shunned.contains(offer.server) && !conflicting.contains(offer.address)
             || exchange.sent >= DHCPTiming.quickCount
@@ -111,7 +111,7 @@ extension DHCPClient {
         exchange.refusal.map { report(.strangersNAK(server: $0.server)) } ?? []
     }
 
-    /// Handles the ACK for an address in use. An invalid one leaves the lease unchanged.
+    /// Handles the ACK for an address in use. An invalid ACK leaves the lease unchanged.
     private mutating func acknowledged(
         _ message: DHCPMessage, _ exchange: Exchange, by server: IPv4Address?, _ binding: Binding, at now: Instant
     ) -> [Effect] {

@@ -12,7 +12,7 @@ extension DHCPClient {
         do throws(LeaseError) { try remembered.checkAddresses() } catch {
             return report(.badMemory(error)) + select(at: now)
         }
-        // Longer leases are not plausible.
+        // Distrusts the end of a lease that is longer than the client accepts.
         let isDated = isDated && remembered.expiry <= now + .seconds(Lease.longest)
         // The server may still have the lease. An anonymous client does not ask for it (RFC 7844, 3.3).
         guard isDated ? remembered.expiry > now : !settings.isAnonymous else {
@@ -50,7 +50,7 @@ extension DHCPClient {
         return [self.request(request)]
     }
 
-    /// Starts over: immediately the first time, then after a pause.
+    /// Restarts the search for an address: immediately the first time, then after a pause.
     /// - Parameter server: Server whose offer failed.
     mutating func restart(without server: IPv4Address? = nil, at now: Instant) -> [Effect] {
         setbacks += 1
@@ -69,7 +69,8 @@ extension DHCPClient {
 
     // MARK: The address
 
-    /// Starts to use a lease that a server or the remembered gateway has confirmed, once no claim is being checked.
+    /// Starts to use a lease that a server or the remembered gateway has confirmed. Waits while a claim is being
+    /// checked.
     mutating func bind(
         _ lease: Lease, _ conflict: ConflictDetection, phase: Binding.Phase = .quiet, at now: Instant
     ) -> [Effect] {
@@ -86,7 +87,7 @@ extension DHCPClient {
         return [.use(lease, isConfirmed: isConfirmed)] + (isConfirmed ? [.remember(lease)] : [])
     }
 
-    /// Uses the lease after the claim proved false.
+    /// Uses the lease after a claim of another host has proved false.
     mutating func checked(
         _ lease: Lease, _ conflict: ConflictDetection, isConfirmed: Bool, at now: Instant
     ) -> [Effect] {
@@ -126,8 +127,7 @@ extension DHCPClient {
         return lease.map { [.drop($0, reason)] } ?? []
     }
 
-    /// Repeats the current request quickly on the new access point. An address in use stays in use while it is
-    /// confirmed.
+    /// Repeats the current request quickly on the new access point. Meanwhile, an address in use stays in use.
     mutating func roamed(at now: Instant) -> [Effect] {
         switch state {
         case .bound(var binding):
@@ -219,7 +219,7 @@ extension DHCPClient {
             case .rebinding: return rebind(&binding, at: now)
             case .confirming(var exchange):
                 guard exchange.sent < DHCPTiming.confirmCount else {
-                    // No server answers, but the gateway matches the lease: keep it (RFC 2131, 3.2; RFC 4436, 2).
+                    // Keeps the lease without an answer, because the gateway matches it (RFC 2131, 3.2; RFC 4436, 2).
                     binding.phase = .quiet
                     state = .bound(binding)
                     return report(.noAnswer)
@@ -244,13 +244,14 @@ extension DHCPClient {
         return Exchange(transaction: .random(in: .min ... .max, using: &random), at: now, next: now + wait)
     }
 
-    /// Starts an exchange with retransmissions until `end`, as in RFC 2131.
+    /// Starts an exchange with retransmissions until `end` (RFC 2131, 4.4.5).
     private mutating func exchange(at now: Instant, until end: Instant) -> Exchange {
         let wait = DHCPTiming.renewalWait(at: now, until: end)
         return Exchange(transaction: .random(in: .min ... .max, using: &random), at: now, next: now + wait)
     }
 
-    /// Counts a retransmission. Slow ones get a new transaction ID, so that the answer identifies its request.
+    /// Counts a retransmission. Slow retransmissions get a new transaction ID, so that the answer identifies its
+    /// request.
     private mutating func repeats(_ exchange: inout Exchange, at now: Instant) {
         let next = now + DHCPTiming.wait(after: exchange.sent + 1, using: &random)
         exchange.repeats(next: next)

@@ -2,8 +2,8 @@ import AgentModel
 
 /// DHCP client for IPv4 (RFC 2131), optimized for speed.
 ///
-/// A value without sockets, clock or randomness of its own: events go in, effects come out in the order of execution.
-/// All input is untrusted. See Docs/contributor/address.md for its behaviour.
+/// The client is a value without sockets or a clock, and the caller supplies the random numbers. The client takes
+/// events and returns effects in the order of execution. All input is untrusted. See Docs/contributor/address.md.
 ///
 /// ```
 ///                remembered lease                            answer
@@ -48,7 +48,7 @@ public struct DHCPClient {
         ///   - hardware: Hardware address on this link.
         ///   - siblings: Hardware addresses of the device's other interfaces.
         ///   - remembered: Last lease in this network.
-        ///   - isDated: Whether the end of `remembered` is known. After a restart it is not, as the device's time may
+        ///   - isDated: Whether the end of `remembered` is known. After a restart it is unknown, because the clock may
         ///     be wrong. Then only the server can confirm the lease.
         case linkUp(
             hardware: HardwareAddress, siblings: Set<HardwareAddress> = [], remembered: Lease?, isDated: Bool = true)
@@ -199,7 +199,7 @@ extension DHCPClient {
         if case .bound(let binding) = state { binding.lease } else { nil }
     }
 
-    /// Reports each problem once, and at most 32.
+    /// Reports each problem once, and at most 32 problems.
     mutating func report(_ problem: DHCPProblem) -> [Effect] {
         guard reported.count < 32, reported.insert(problem.topic).inserted else { return [] }
         return [.report(problem)]

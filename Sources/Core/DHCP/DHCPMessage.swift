@@ -110,7 +110,7 @@ extension DHCPMessage {
         return options
     }
 
-    /// UDP payload of the message. The message type comes first, as some servers require.
+    /// UDP payload of the message. Puts the message type before all other options, as some servers require.
     public var bytes: [UInt8] {
         var options = DHCPOptions()
         options.append(.messageType, [kind.rawValue])

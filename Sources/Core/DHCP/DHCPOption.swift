@@ -35,7 +35,7 @@ public struct DHCPOption: RawRepresentable, Hashable, Sendable {
 
     /// Options that the client requests. Routes come before routers (RFC 3442).
     ///
-    /// Omitted: 28, because the broadcast address follows from the mask, and 108 (RFC 8925), which would disable IPv4.
+    /// Omits 28, because the broadcast address follows from the mask, and 108 (RFC 8925), which would disable IPv4.
     static let requested: [DHCPOption] = [
         .subnetMask, .routes, .routers, .nameServers, .domainName, .mtu, .timeServers, .leaseTime, .serverIdentifier,
         .renewalTime, .rebindingTime, .captivePortal, .searchDomains,

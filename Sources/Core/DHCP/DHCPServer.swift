@@ -2,8 +2,8 @@ import AgentModel
 
 /// DHCP server for clients of the setup access point (RFC 2131).
 ///
-/// A value: packets and time go in, packets come out. Its memory is bounded by the pool. As the only server it sends a
-/// NAK for an unavailable address (RFC 2131, 4.3.2).
+/// The server is a value: it takes packets and the time, and returns packets. The pool limits its memory. As the
+/// network's only server, it sends a NAK for an unavailable address (RFC 2131, 4.3.2).
 ///
 /// It announces itself as router and name server although it forwards nothing. A phone without a default route leaves
 /// the network and never opens the page (Android's IpClient requires address, route and name server). The phone still
@@ -13,8 +13,7 @@ public struct DHCPServer: Sendable {
         public var address: IPv4Address
         /// Prefix length, 8 to 30.
         public var prefixLength: Int
-        /// URL of the captive portal API (RFC 8910), for clients that ask for it. At most 255 bytes, else it is
-        /// omitted.
+        /// URL of the captive portal API (RFC 8910), for clients that ask for it. Omitted if longer than 255 bytes.
         public var portal: String?
 
         public init(address: IPv4Address, prefixLength: Int = 24, portal: String? = nil) {
@@ -50,7 +49,7 @@ public struct DHCPServer: Sendable {
     private static let offerTime = Duration.seconds(30)
     /// Time for which a declined address stays unused.
     private static let declineTime = Duration.seconds(600)
-    /// Maximum number of declined addresses, as any station can decline one after the other.
+    /// Maximum number of declined addresses. The limit is needed because any station can decline one after the other.
     static let mostDeclined = 8
 
     public init(settings: Settings) {
@@ -63,8 +62,8 @@ public struct DHCPServer: Sendable {
         addresses.filter { bindings[$0.value].map { !$0.isOffer && $0.end > now } ?? false }
     }
 
-    /// Handles an untrusted packet, starting with the IPv4 header. `sender`, its hardware address, must match the
-    /// message, else one station could take the whole pool.
+    /// Handles an untrusted packet, starting with the IPv4 header. `sender` is the packet's hardware address. It must
+    /// match the message, or else one station could take the whole pool.
     public mutating func handle(
         _ packet: [UInt8], from sender: HardwareAddress, checksum: ChecksumState = .complete, at now: Instant
     ) -> Answer? {
@@ -92,7 +91,7 @@ public struct DHCPServer: Sendable {
     private mutating func offer(to message: DHCPMessage, at now: Instant) -> Answer? {
         let wish = Self.address(.requestedAddress, in: message)
         guard let address = free(for: message.hardware, wishing: wish, at: now) else { return nil }
-        // Rapid commit (RFC 4039): two messages instead of four.
+        // Rapid commit (RFC 4039) takes two messages instead of four.
         let isRapid = message.options[.rapidCommit] != nil
         bind(address, to: message.hardware, isOffer: !isRapid, at: now)
         var answer = self.answer(isRapid ? .ack : .offer, to: message, address)
@@ -163,7 +162,7 @@ public struct DHCPServer: Sendable {
     }
 
     /// Picks the client's last address, else the requested one, else one derived from its hardware address. The derived
-    /// one survives a power loss of the device.
+    /// address stays the same after a power loss of the device.
     private func free(for client: HardwareAddress, wishing wish: IPv4Address?, at now: Instant) -> IPv4Address? {
         for address in [addresses[client], wish].compactMap(\.self)
         where isInPool(address) && isFree(address, for: client, at: now) {
@@ -206,7 +205,7 @@ public struct DHCPServer: Sendable {
 
     // MARK: Answers
 
-    /// - Parameter address: Nil for INFORM: the client has an address.
+    /// - Parameter address: Nil for INFORM, because the client already has an address.
     private func answer(_ kind: DHCPMessage.Kind, to message: DHCPMessage, _ address: IPv4Address?) -> DHCPMessage {
         var answer = empty(kind, to: message)
         if let address {

@@ -42,7 +42,7 @@ public struct ClientIdentifier: Sendable, Hashable {
 
     func bytes(for hardware: HardwareAddress) -> [UInt8] { value ?? [1] + hardware.bytes }
 
-    /// DUID and IAID: those of ``unique(association:device:)``, else derived from the hardware address (DUID-LL, RFC
+    /// DUID and IAID, as given to ``unique(association:device:)``, else derived from the hardware address (DUID-LL, RFC
     /// 8415, 11.4).
     func device(for hardware: HardwareAddress) -> (device: [UInt8], association: UInt32) {
         if let value, value.first == 255, let association = UInt32(bytes: value.dropFirst().prefix(4)) {

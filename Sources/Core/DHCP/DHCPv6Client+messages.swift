@@ -40,7 +40,7 @@ extension DHCPv6Client {
     private func message(_ kind: DHCPv6Message.Kind, _ exchange: Exchange, at now: Instant) -> DHCPv6Message {
         var message = DHCPv6Message(kind, transaction: exchange.transaction)
         if namesClient(kind) { message.options.append(.clientIdentifier, settings.device(for: hardware).device) }
-        // In units of 10 ms.
+        // The elapsed time has units of 10 ms.
         let elapsed = UInt16(clamping: max(0, (now - began).milliseconds / 10))
         message.options.append(.elapsedTime, elapsed.bytes)
         return message

@@ -55,7 +55,7 @@ extension DHCPv6Client {
         return [informationRequest(exchange, at: now)]
     }
 
-    /// Starts over: immediately the first time, then after a pause.
+    /// Restarts the search for addresses: immediately the first time, then after a pause.
     mutating func restart(at now: Instant) -> [Effect] {
         setbacks += 1
         let pause = DHCPTiming.pause(after: setbacks)
@@ -123,7 +123,7 @@ extension DHCPv6Client {
     mutating func release(at now: Instant) -> [Effect] {
         guard case .bound(let binding) = state else { return leave(.released) }
         let exchange = exchange(.release, at: now)
-        // Sent once, before the addresses are removed: the link usually goes down next.
+        // Sends RELEASE once, before the addresses are removed, because the link usually goes down next.
         return [question(.release, about: binding.lease, exchange, at: now)] + leave(.released)
     }
 
@@ -133,8 +133,7 @@ extension DHCPv6Client {
         return lease.map { [.drop($0, reason)] } ?? []
     }
 
-    /// Repeats the current request quickly on the new access point. Addresses in use stay in use while they are
-    /// confirmed.
+    /// Repeats the current request quickly on the new access point. Meanwhile, addresses in use stay in use.
     mutating func roamed(at now: Instant) -> [Effect] {
         switch state {
         case .bound(let binding): ask(.confirm, about: binding.lease, at: now)
@@ -199,7 +198,7 @@ extension DHCPv6Client {
         case .asking(.renew, _) where lease.rebinding <= now:
             return report(.noAnswer) + ask(.rebind, about: lease, at: now)
         case .asking(.confirm, let exchange) where exchange.sent >= DHCPTiming.confirmCount:
-            // No server answers: keep the addresses until they expire (RFC 8415, 18.2.3).
+            // Keeps the addresses until they expire, although no server answers (RFC 8415, 18.2.3).
             state = .bound(Binding(lease: lease, phase: .quiet))
             return report(.noAnswer)
         case .asking(.request, let exchange) where exchange.sent >= DHCPv6Timing.requestCount:
@@ -218,8 +217,8 @@ extension DHCPv6Client {
         return Exchange(transaction: number(), at: now, next: now + wait(after: 1, kind))
     }
 
-    /// Counts a retransmission. Slow ones get a new transaction ID and start time. The answer then identifies its
-    /// request, and the lease does not count from hours ago.
+    /// Counts a retransmission. Slow retransmissions get a new transaction ID and start time. The answer then
+    /// identifies its request, and the lease does not start hours in the past.
     private mutating func repeats(_ exchange: inout Exchange, _ kind: DHCPv6Message.Kind, at now: Instant) {
         exchange.repeats(next: now + wait(after: exchange.sent + 1, kind))
         if exchange.isSlow { exchange.renumber(number(), at: now) }

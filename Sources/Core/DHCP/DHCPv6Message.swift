@@ -68,7 +68,7 @@ public struct DHCPv6Option: RawRepresentable, Hashable, Sendable {
     /// Captive portal (RFC 8910).
     static let captivePortal = DHCPv6Option(rawValue: 103)
 
-    /// Options requested with an address. RFC 8415, 21.7, requires the maximum wait.
+    /// Options requested with an address. RFC 8415, 21.7, requires the option for the maximum wait.
     static let requested: [DHCPv6Option] = [
         .nameServers, .searchDomains, .simpleTimeServers, .timeServers, .longestSolicitWait, .captivePortal,
     ]

@@ -17,7 +17,7 @@ public enum DHCPv6Problem: Hashable, Sendable {
     case otherServer
     /// The server refuses the addresses.
     case takenBack(DHCPv6Status)
-    /// RECONFIGURE (RFC 8415, 18.2.11), ignored: the client has not accepted it.
+    /// RECONFIGURE (RFC 8415, 18.2.11), ignored: the client does not offer to accept it.
     case reconfigure
     case conflict(IPAddress)
 }

@@ -33,7 +33,7 @@ enum DomainNames {
         return names
     }
 
-    /// Parses a name. Follows only pointers further back than the one before, so it always ends.
+    /// Parses a name. Follows a pointer only if it points further back than the last one, so parsing always ends.
     private static func name(in bytes: [UInt8], at start: Int) -> (name: String, end: Int)? {
         var labels: [[UInt8]] = []
         var (place, earliest) = (start, start)

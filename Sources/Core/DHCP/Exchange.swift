@@ -60,7 +60,7 @@ enum DHCPTiming {
 
     /// Number of requests for the remembered address, within 0.7 s, before a new search.
     static let rebootCount = 3
-    /// Maximum number of remembered servers, and of remembered addresses.
+    /// Maximum number of servers that the client avoids, and of addresses.
     static let mostShunned = 16
 
     /// Number of requests for an offered address, within about 6 s, before starting over.

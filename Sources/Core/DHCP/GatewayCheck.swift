@@ -39,7 +39,7 @@ struct GatewayCheck: Hashable, Sendable {
         let waits = expected == nil ? Self.searchWaits : Self.checkWaits
         self.deadline = waits.indices.contains(sent) ? now + waits[sent] : nil
         sent += 1
-        // RFC 4436, 2.1.1: unicast to the remembered host only, to hide the address from other networks.
+        // Asks only the remembered host, by unicast, to hide the address from other networks (RFC 4436, 2.1.1).
         return (ARPMessage(.request, from: address, at: hardware, to: gateway), expected ?? .broadcast)
     }
 
@@ -52,7 +52,7 @@ struct GatewayCheck: Hashable, Sendable {
         return message.senderHardware == expected ? .same : .other(message.senderHardware)
     }
 
-    /// Waits between requests, as quick as those to the server.
+    /// Waits between requests, as short as for requests to the server.
     private static let checkWaits: [Duration] = [.milliseconds(100), .milliseconds(200)]
     private static let searchWaits: [Duration] = [.seconds(1), .seconds(2)]
 }

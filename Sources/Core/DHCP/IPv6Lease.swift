@@ -89,7 +89,7 @@ extension IPv6LeaseFlaw: CustomStringConvertible {
 
 extension IPv6Lease {
     static let shortest: UInt32 = 10
-    /// Maximum lease in seconds, as for IPv4. Longer ones are cut.
+    /// Maximum lease in seconds, as for IPv4. Longer leases are cut.
     static let longest: UInt32 = 7 * 86_400
     static let mostAddresses = 4
     static let serverLengths = 3...130

@@ -17,8 +17,8 @@ public struct IPv6Datagram: Equatable, Sendable {
 }
 
 extension IPv6Datagram {
-    /// Parses a packet for a client, starting with the IPv6 header. Ignores trailing bytes. Packets with extension
-    /// headers are not for us: servers send none.
+    /// Parses a packet for a client, starting with the IPv6 header. Ignores trailing bytes. Rejects packets with
+    /// extension headers, which servers do not send.
     public init(
         reading packet: some Collection<UInt8>, checksum: ChecksumState = .complete
     ) throws(UDPDatagramError) {

@@ -63,7 +63,7 @@ private struct LeaseReader {
             renewal: begin + .seconds(times.renewal), rebinding: begin + .seconds(times.rebinding),
             expiry: begin + .seconds(times.lease), hardware: hardware)
         if let value = options[.routes], let list = Self.routes(value) {
-            // Routes replace routers (RFC 3442).
+            // The routes option replaces the routers option (RFC 3442).
             readRoutes(list, into: &lease)
         } else {
             if options[.routes] != nil { flaws.append(.malformed(.routes)) }
@@ -145,7 +145,7 @@ private struct LeaseReader {
         _ list: [(destination: Subnet, gateway: IPv4Address)], into lease: inout Lease
     ) {
         var routes: [Lease.Route] = []
-        // On-link routes first: they can contain the gateways of others.
+        // Adds on-link routes first, because they can contain the gateways of the other routes.
         for (destination, gateway) in list where gateway == .unspecified {
             if Self.isUsable(destination) {
                 routes.append(Lease.Route(to: destination, by: nil))

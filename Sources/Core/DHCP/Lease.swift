@@ -17,7 +17,7 @@ public struct Lease: Hashable, Sendable {
     public var timeServers: [IPv4Address] = []
     /// Captive portal API (RFC 8908): https URL in printable ASCII.
     public var portal: String?
-    /// Other routes than the default route (RFC 3442).
+    /// Routes other than the default route (RFC 3442).
     public var routes: [Route] = []
 
     /// Time T1, at which the client renews with the same server.
@@ -91,7 +91,7 @@ extension Lease {
 }
 
 public enum LeaseError: Error, Hashable, Sendable {
-    /// No host in the subnet can have the address.
+    /// The address cannot belong to a host in the subnet.
     case badAddress(IPv4Address)
     /// The mask is not contiguous, or shorter than 8 bits.
     case badMask(IPv4Address)
@@ -107,9 +107,10 @@ public enum LeaseError: Error, Hashable, Sendable {
 }
 
 extension Lease {
-    /// Minimum lease in seconds. Renewal after half of it sends about twelve messages a minute.
+    /// Minimum lease in seconds. With this lease, renewals send about twelve messages a minute.
     static let shortest = 10
-    /// Maximum lease in seconds. Longer ones are cut, so that a changed network is noticed within half a week.
+    /// Maximum lease in seconds. Longer leases are cut, so that the client notices a changed network within half a
+    /// week.
     static let longest = 7 * 86_400
 
     /// Validates the addresses of a received or stored lease.

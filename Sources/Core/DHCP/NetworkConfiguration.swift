@@ -16,7 +16,7 @@ public struct NetworkConfiguration: Hashable, Sendable {
     /// Maximum number of entries of each kind.
     static let most = 8
 
-    /// Merges two configurations. Values of `self` come first.
+    /// Merges two configurations. Puts the values of `self` before those of `other`.
     public func joined(with other: NetworkConfiguration) -> NetworkConfiguration {
         func joined<Value: Equatable>(_ first: [Value], _ second: [Value], most: Int = Self.most) -> [Value] {
             var values: [Value] = []

@@ -3,8 +3,8 @@ import AgentModel
 /// Configuration from router advertisements: name servers and search domains (RFC 8106), captive portal (RFC 8910) and
 /// NAT64 prefixes (RFC 8781). The kernel handles prefixes and routes.
 ///
-/// A value: options go in with their time, the valid configuration comes out. The numbers of routers and entries are
-/// limited.
+/// This value takes options with their time, and returns the valid configuration. It limits the numbers of routers and
+/// entries.
 public struct RouterAdvertisements: Sendable {
     private var routers: [Router] = []
     private var reported: Set<Flaw> = []
@@ -34,7 +34,8 @@ public struct RouterAdvertisements: Sendable {
         case badHost(IPAddress)
         case badPrefix
         case badPortal
-        /// The options of this router are ignored until one of the others has no valid option left.
+        /// There are too many routers. Ignores the options of this one until all options of another router have
+        /// expired.
         case tooManyRouters
         case tooMany(option: UInt8)
 
@@ -64,7 +65,7 @@ public struct RouterAdvertisements: Sendable {
     /// Earliest expiry of a router's announcements.
     public var deadline: Instant? { routers.flatMap(\.ends).min() }
 
-    /// Valid configuration. Routers heard first come first.
+    /// Valid configuration, in the order in which the routers were first heard.
     public var configuration: NetworkConfiguration {
         routers.reduce(NetworkConfiguration()) { all, router in
             var own = NetworkConfiguration()
@@ -190,7 +191,7 @@ extension RouterAdvertisements.Router {
     }
 }
 
-/// Schedule of router solicitations. Linux sends them only when an interface comes up, not in another network.
+/// Schedule of router solicitations. Linux sends them only when an interface comes up, not after a change of network.
 public struct RouterSearch: Hashable, Sendable {
     private var sent = 0
     private var next: Instant?
@@ -200,16 +201,16 @@ public struct RouterSearch: Hashable, Sendable {
     /// Time to call ``due(at:using:)``; nil if stopped.
     public var deadline: Instant? { next }
 
-    /// Starts in a network or at another access point.
+    /// Starts the schedule, in a network or at another access point.
     public mutating func begin(at now: Instant) { (sent, next) = (0, now) }
-    /// Stops after a router's answer, or when the link is down.
+    /// Stops the schedule after a router's answer, or when the link is down.
     public mutating func end() { next = nil }
 
     /// - Returns: true if a solicitation must be sent now.
     public mutating func due(at now: Instant, using generator: inout some RandomNumberGenerator) -> Bool {
         guard let next, next <= now else { return false }
         sent += 1
-        // Quick waits of DHCP, then RFC 7559, 2.
+        // Uses the quick waits of DHCP, then those of RFC 7559, 2.
         self.next = now + DHCPv6Timing.wait(after: sent, last: .seconds(3600), using: &generator)
         return true
     }

@@ -1,6 +1,6 @@
 /// DHCP datagram with its headers (RFC 791, RFC 768), for a packet socket (packet(7), `SOCK_DGRAM`).
 ///
-/// Without an address, the kernel neither sends nor receives such packets.
+/// The kernel itself neither sends nor receives such packets while the interface has no address.
 public struct UDPDatagram: Equatable, Sendable {
     public let source: IPv4Address
     public let destination: IPv4Address
@@ -27,7 +27,7 @@ public struct UDPDatagram: Equatable, Sendable {
 public enum ChecksumState: Sendable, CaseIterable {
     /// The packet came from the air or a wire, so the checksum must be valid.
     case complete
-    /// This or a virtual machine sent the packet and left the checksum to a network card (packet(7),
+    /// This machine, or a virtual machine on it, sent the packet and left the checksum to a network card (packet(7),
     /// `TP_STATUS_CSUMNOTREADY`).
     case partial
 }
@@ -55,7 +55,7 @@ extension UDPDatagram {
             case let length = Self.number(bytes, at: 2), length >= headerLength, length <= bytes.count
         else { throw .malformed }
         guard bytes[9] == Self.udp else { throw .notForUs }
-        // More fragments, or an offset.
+        // Rejects a packet with the flag for more fragments, or with a fragment offset.
         guard Self.number(bytes, at: 6) & 0x3fff == 0 else { throw .fragment }
         guard Self.checksum(of: bytes[..<headerLength]) == 0 else { throw .badChecksum }
         guard let source = IPv4Address(bytes: bytes[12..<16]), let destination = IPv4Address(bytes: bytes[16..<20])
@@ -87,7 +87,7 @@ extension UDPDatagram {
         let udp = ports.source.bytes + ports.destination.bytes + udpLength.bytes
         let pseudo = Self.pseudoHeader(source, destination, length: udpLength)
         let sum = Self.checksum(of: pseudo + udp + [0, 0] + payload)
-        // Type of service 0x10 (low delay), as usual for DHCP clients. No identification, because DF is set.
+        // Type of service is 0x10 (low delay), as usual for DHCP clients. The identification is 0, because DF is set.
         let start: [UInt8] =
             [0x45, 0x10] + (udpLength + UInt16(Self.ipHeaderLength)).bytes + [0, 0, 0x40, 0, 64, Self.udp]
         let addresses = source.bytes + destination.bytes
@@ -112,7 +112,7 @@ extension UDPDatagram {
 
     /// Internet checksum (RFC 1071); 0 for bytes that include a valid checksum.
     static func checksum(of bytes: some Collection<UInt8>) -> UInt16 {
-        // No overflow: at most 4096 bytes and a header, so 2^11 pairs below 2^16.
+        // The sum cannot overflow: at most 4096 bytes and a header have 2^11 pairs, each below 2^16.
         var sum: UInt32 = 0
         var isHigh = true
         for byte in bytes {

@@ -2,7 +2,7 @@ import AppServer
 import Logging
 
 extension AppServer.Notice {
-    /// Log level: higher for events that need the owner's attention than for everyday ones.
+    /// Log level, higher for events that need the owner's attention.
     var level: Logger.Level {
         switch self {
         case .opened: .debug
@@ -22,7 +22,7 @@ extension AppServer.Notice: CustomStringConvertible {
         case .dropped(let peer, .idle): "connection closed, idle for too long: \(peer)"
         case .dropped(let peer, .notReading): "connection closed, answers not read: \(peer)"
         case .dropped(let peer, .keyEnded): "connection closed, key revoked or expired: \(peer)"
-        case .dropped(let peer, .addressGone): "connection closed, the device has left its address: \(peer)"
+        case .dropped(let peer, .addressGone): "connection closed, the device no longer has its address: \(peer)"
         case .rejected(let attempt): "\(attempt)"
         }
     }

@@ -13,7 +13,7 @@ final class BeaconLossMonitor {
     private var timer: LoopTimer?
     private var trafficTimer: LoopTimer?
 
-    /// - Parameter askGateway: sends the gateway a frame that it answers at once.
+    /// - Parameter askGateway: sends a frame to the gateway, which the gateway answers at once.
     init(
         _ watch: BeaconLossDetector, radio: WirelessRadio, askGateway: @escaping () -> Void,
         onEvent: @escaping (SilenceReport) -> Void
@@ -26,8 +26,8 @@ final class BeaconLossMonitor {
         waitForTraffic()
     }
 
-    /// Waits for the next check of the traffic. Timers with such an interval are aligned, so that the processor wakes
-    /// once for several.
+    /// Schedules the next check of the traffic. Interval timers are aligned, so the processor wakes once for several
+    /// timers.
     private func waitForTraffic() {
         trafficTimer = LoopTimer(every: BeaconLossDetector.trafficInterval) { [weak self] in
             self?.lookForTraffic()
@@ -35,7 +35,7 @@ final class BeaconLossMonitor {
         }
     }
 
-    /// Checks whether the device has come into use. Call it while the processor is awake anyway.
+    /// Checks whether the device has started to send traffic. Call this while the processor is awake anyway.
     func lookForTraffic() {
         if let frames { handle(.framesSent(frames)) }
     }
@@ -55,7 +55,7 @@ final class BeaconLossMonitor {
             timer = LoopTimer(after: moment - .now) { [weak self] in self?.count() }
         case .report(let report):
             onEvent(report)
-            // From here on only the interface's counters are used.
+            // From now on, use only the interface's counters.
             if report == .unknown, let sent = radio.framesSent { handle(.framesSent(sent)) }
         }
     }

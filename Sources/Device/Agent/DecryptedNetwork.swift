@@ -24,8 +24,8 @@ struct DecryptedNetwork: Sendable {
         self.address = address
     }
 
-    /// Opens a sealed credential. Takes a fraction of a millisecond and works once.
-    /// - Parameter context: request with the network.
+    /// Opens a sealed credential, which is possible only once. Takes a fraction of a millisecond.
+    /// - Parameter context: the request that contains the network.
     init(_ network: NewNetwork, in context: SealContext, openedWith seals: SealOpener) throws(ProtocolError) {
         var (password, enterprise): (Secret?, EnterpriseCredential?)
         switch network.credential {
@@ -83,8 +83,9 @@ extension StoredNetwork {
 }
 
 extension PreparedUpdate {
-    /// Opens the credentials and derives the keys of all networks; an error refuses the whole list.
-    /// - Parameter maximum: limit of networks, checked first: deriving the keys of a thousand networks takes a minute.
+    /// Opens the credentials and derives the keys of all networks. A single error refuses the whole list.
+    /// - Parameter maximum: maximum number of networks. It is checked first, because deriving the keys of a thousand
+    ///   networks takes a minute.
     init(_ update: BackupsUpdate, maximum: Int, seals: SealOpener) throws(ProtocolError) {
         guard update.networks.count <= maximum else {
             throw ProtocolError(

@@ -4,11 +4,11 @@ import Connectivity
 import Hotspots
 import KeyFile
 
-// Settings by apps besides networks: the device's servers and the hotspot providers.
+// Settings that apps change, apart from networks: the device's servers and the hotspot providers.
 extension DeviceAgent {
     nonisolated func change(_ update: TargetsUpdate) async throws(ProtocolError) -> TargetList {
         var trust: TargetTrust?
-        // Read certificates here, not on the loop, as it takes time.
+        // Read certificates here and not on the loop, because this takes time.
         let targets = try update.targets() ?? settings.connectivity.targets
         if targets.contains(where: \.isTLS), await targetStore.trust == nil {
             do throws(TrustError) {
@@ -34,7 +34,7 @@ extension DeviceAgent {
         get async throws(ProtocolError) {
             guard let hotspots = reach.hotspots else { throw .noProviders }
             let off = hotspots.switchedOff
-            // List disabled providers even if they are missing now, so that they can be enabled again.
+            // List disabled providers even while they are missing, so that apps can enable them again.
             let names = (try? await hotspots.providers()) ?? []
             return HotspotProviders(
                 providers: off.union(names).sorted().map { HotspotProvider(name: $0, isOn: !off.contains($0)) })
@@ -57,7 +57,7 @@ extension DeviceAgent {
         return try await providers
     }
 
-    /// Stores the provider of each network, so that it is tried first there, even after a restart.
+    /// Stores the provider of each network, which is then tried first there, even after a restart.
     func remember(_ entries: [RememberedProvider]) {
         let signIns = entries.map { StoredSignIn(ssid: $0.ssid, security: $0.security, provider: $0.provider) }
         Task {

@@ -3,7 +3,7 @@ import AgentModel
 import AppProtocol
 import Supplicant
 
-// Wi-Fi Easy Connect: a network from a configurator causes a switch, like an app's command.
+// Wi-Fi Easy Connect: a network from a configurator starts a switch, like an app's command.
 extension DeviceAgent {
     func listenForConfigurator(_ station: Station, _ isWanted: Bool) {
         let key = isWanted ? EasyConnectCode(of: identity.key).privateKey : nil
@@ -12,7 +12,7 @@ extension DeviceAgent {
                 try await station.supplicant.listenForConfigurator(key)
                 if isWanted { log.info("listening for a Wi-Fi Easy Connect configurator") }
             } catch {
-                // If it is unavailable, it has also dropped the earlier order.
+                // An unavailable wpa_supplicant is not a failure: the core repeats the order when it is back.
                 if isWanted, error != .unavailable { log.warning("Wi-Fi Easy Connect failed: \(error)") }
             }
         }
@@ -22,9 +22,9 @@ extension DeviceAgent {
         switch event {
         case .authenticated: log.notice("a Wi-Fi Easy Connect configurator has read the device's code")
         case .failed(let reason):
-            log.warning("the Wi-Fi Easy Connect configurator gave no network: \(reason)")
+            log.warning("the Wi-Fi Easy Connect configurator sent no network: \(reason)")
         case .network(let network):
-            log.notice("the Wi-Fi Easy Connect configurator gave the network \(network.ssid)")
+            log.notice("the Wi-Fi Easy Connect configurator sent the network \(network.ssid)")
             Task {
                 do throws(ProtocolError) {
                     try await join(network)
@@ -36,7 +36,7 @@ extension DeviceAgent {
         }
     }
 
-    /// Starts the switch at once, as there is no client that must get the answer first.
+    /// Starts the switch at once. An app's switch would wait until the app has received the answer.
     private func join(_ network: EasyConnectNetwork) async throws(ProtocolError) {
         let security: Security? = network.isForSAE ? .wpa3 : nil
         do { try Passphrase.validate(network.password, for: security) } catch {
@@ -50,7 +50,7 @@ extension DeviceAgent {
         }
     }
 
-    /// Derives keys off the loop.
+    /// Derives the key outside of the loop.
     private nonisolated func request(_ request: SwitchRequest) async throws(ProtocolError) -> AgentRequest {
         try AgentRequest(request, openedWith: seals)
     }

@@ -10,7 +10,7 @@ import Logging
 import NIOCore
 import Netlink
 
-// Checks of the network's reach.
+// Connectivity checks.
 extension DeviceAgent {
     /// - Throws: `TrustError` if a target uses TLS and the authorities cannot be loaded.
     static func makeTargetStore(
@@ -115,7 +115,7 @@ extension DeviceAgent {
 }
 
 extension ConnectivityMonitor {
-    /// Reports that the sign-in may have changed. The order of calls does not matter, as the current status is read.
+    /// Reports that the sign-in may have changed. Reads the current status, so the order of calls does not matter.
     fileprivate func signInMayHaveChanged() {
         guard let status = hotspots?.status else { return }
         signInChanged(to: status)
@@ -132,16 +132,16 @@ extension CaptiveNetwork.API {
 }
 
 extension RouteMonitor {
-    /// Interface by which packets leave the device; for a tunnel, its carrier.
+    /// Interface through which packets leave the device; for a tunnel, the interface that carries it.
     fileprivate var wayOut: String? { uplink.map { $0.carrier?.interface ?? $0.interface } }
 
-    /// Whether one of the interface's gateways answers; true without a gateway. Asks at most three at the same time.
+    /// Returns true if one of the interface's gateways answers, or if it has none. Asks up to three at the same time.
     func gatewaysAnswer(on interface: String, within limit: Duration) async -> Bool {
         guard let index = link(named: interface)?.index else { return false }
         let gateways = defaultRoutes.filter { $0.index == index }
             .compactMap { $0.gateway.flatMap { IPAddress(bytes: $0) } }.prefix(3)
         guard !gateways.isEmpty else { return true }
-        // A task group would wait for the slowest.
+        // A task group would wait for the slowest gateway.
         let (answers, teller) = AsyncStream.makeStream(of: Bool.self)
         for gateway in gateways {
             Task { teller.yield(await probe(gateway: gateway, on: interface, within: limit)) }

@@ -68,7 +68,7 @@ extension DeviceAgent {
 
         case .signOff: reach.logOff()
         case .follow(let path, let name):
-            // This name is used in file names and log lines.
+            // Use a pseudonym: the name appears in file names and log lines.
             outside.network = NetworkHash(base64: name).map { names.name(of: $0).base64 } ?? ""
             reach.follow(path)
         case .standsBy(let station, let isStandingBy): standsBy(self[station], isStandingBy)
@@ -131,7 +131,8 @@ extension DeviceAgent {
         }
     }
 
-    /// Performs the order after the sign-off, which needs the link unchanged. Skips it if another order came meanwhile.
+    /// Performs the order. With `afterSignOff`, waits until a hotspot provider has signed off, which needs the link.
+    /// Skips the order if a later one has replaced it.
     private func performOnLink(
         of station: Station, afterSignOff: Bool, _ order: @escaping @AgentLoop () async -> Void
     ) {
@@ -163,7 +164,7 @@ extension DeviceAgent {
         return request
     }
 
-    /// Requests another authentication with date checks as soon as the time is known.
+    /// Authenticates again, with a check of the dates, as soon as the device knows the time.
     private func checkCertificateTimes(of station: Station) {
         guard ClockKnowledge.read().isKnown else {
             station.certificateTimes = LoopTimer(every: .seconds(30)) { [weak self, weak station] in
@@ -203,7 +204,7 @@ extension DeviceAgent {
         }
     }
 
-    /// Creates the spare interface. It stays until the radio goes; the agent does not remove it.
+    /// Creates the spare interface. The agent does not remove it: it stays as long as the radio.
     private func addInterface(of spare: Station, beside station: Station, _ number: UInt64) {
         Task {
             do {
@@ -226,7 +227,7 @@ extension DeviceAgent {
 
     // MARK: The signal
 
-    /// Hysteresis in dB. The kernel reports a crossing only beyond this margin.
+    /// Hysteresis in dB. The kernel reports a crossing of the threshold only beyond this margin.
     private static let hysteresis = 2
 
     private func watchSignal(of station: Station, _ watch: SignalWatch?) {
@@ -250,7 +251,7 @@ extension DeviceAgent {
                 guard var info = try await station.radio.station() else { return }
                 guard let self else { return }
                 handle(.radioAnswered(station.id, true))
-                // In power save the radio misses some beacons.
+                // In power save the radio misses some beacons, so their number means nothing.
                 if settings.powerSave[station.ssid] != .off { info.beaconsReceived = nil }
                 if let strength = info.strength { handle(.measured(number, strength, info)) }
             } catch {
@@ -281,10 +282,10 @@ extension DeviceAgent {
             case .aborted: .aborted
             }
         } catch {
-            // The missing interface is already reported elsewhere, once.
+            // The core reports a missing interface itself, once.
             if error.isInterfaceMissing || error.isInterfaceDown { return .failed(ProtocolError(error)) }
             if error.isBusy { return .busy(ProtocolError(error)) }
-            // A refusal is also an answer.
+            // A refusal of the firmware (EBADE) proves that it answers.
             if error.errno != EBADE { reportUnanswered(error, by: station) }
             let joinsUnseen = (try? await station.radio.abilities())?.joinsByItself ?? false
             return .refused(
@@ -315,7 +316,7 @@ extension DeviceAgent {
 
     // MARK: The key file
 
-    /// Runs the commits one after the other, in the core's order.
+    /// Commits the change after all earlier changes, in the core's order.
     private func commit(_ id: CommitID, _ change: StateChange) {
         lastCommit = Task { [lastCommit] in
             await lastCommit?.value

@@ -22,13 +22,13 @@ final class EventQueue {
 }
 
 extension DeviceAgent {
-    /// Performs the device's own part of a source's event, then passes the event to the core.
+    /// Performs the device's part of an event, then passes the event to the core.
     func receive(_ event: AgentEvent) {
         log.trace("received: \(event)")
         switch event {
         case .radio(let station, .interfaceAdded), .radio(let station, .supported): restoreRadio(of: self[station])
         case .radio(let station, .interfaceRemoved): self[station].supplicant.interfaceRemoved()
-        // A driver registers with nl80211 before its interface appears.
+        // A driver registers with nl80211 before its interface appears, so look for the interface again.
         case .route(.linkChanged): forEachStation { $0.radio.look() }
         case .route(.linkRemoved(let link)) where link.name == settings.setupAccessPoint?.interface:
             setupAccessPointInterface?.interface.interfaceRemoved()
@@ -42,7 +42,7 @@ extension DeviceAgent {
 
     func followModems() {
         let cellular = routes.links.values.filter { $0.kind == .cellular && $0.isUp }
-        // Reading addresses is only worthwhile with a modem.
+        // Only a modem's interface needs the addresses.
         let addresses = cellular.isEmpty ? [] : routes.addresses
         modems?.follow(
             Dictionary(

@@ -5,7 +5,7 @@ import AppServer
 import KeyFile
 import Linux
 
-// Requests of apps. The core answers commands; its state answers questions.
+// Requests of apps. The core handles commands; queries read its state.
 extension DeviceAgent: DeviceService {
     public nonisolated func respond(
         to request: Request.Body, from peer: Peer
@@ -24,7 +24,7 @@ extension DeviceAgent: DeviceService {
         case .getCapabilities: return .capabilities(await capabilities)
         case .getNetwork: return .network(await measuredStatus())
         case .getBackups: return .backups(await core.backupList(at: .now))
-        // Open passwords and derive keys here, off the loop.
+        // Open passwords and derive keys here, outside of the loop.
         case .updateBackups(let update):
             return try await answer(
                 to: AgentRequest(update, maximumBackups: settings.maximumBackups, openedWith: seals))
@@ -91,14 +91,14 @@ extension DeviceAgent: DeviceService {
             at: .now)
     }
 
-    /// Status with a new measurement of the signal.
+    /// Returns the status with a new measurement of the signal.
     private func measuredStatus() async -> NetworkStatus {
         refreshKernelSnapshot()
         var status = core.status(at: .now)
         status.connectivity = reach.connectivity
-        // The answer may be some seconds old. A newer one causes an event.
+        // This status may be some seconds old. A newer one causes an event.
         modems?.query()
-        // Send the modem's signal or none: Wi-Fi's would be mistaken for it.
+        // Send the modem's signal or none: Wi-Fi's signal would be mistaken for it.
         guard status.carriedBy != .cellular else { return status }
         if status.bssid != nil { status.signal = try? await station.radio.station()?.strength }
         return status
@@ -123,7 +123,7 @@ extension AgentRequest {
         self = .updateBackups(try PreparedUpdate(update, maximum: maximumBackups, seals: seals))
     }
 
-    /// Opens the newer password and derives its key.
+    /// Opens the new password and derives its key.
     package init(_ staging: PasswordStaging, openedWith seals: SealOpener) throws(ProtocolError) {
         let network = try StoredNetwork(
             staging.network, at: "body", in: SealContext(of: staging.network, in: staging), openedWith: seals)
@@ -152,6 +152,6 @@ extension AgentRequest {
 }
 
 private enum SwitchIdentifier {
-    /// Returns a random ID, hard to guess and short enough to type.
+    /// Returns a random ID that is hard to guess and short enough to type.
     static func random() -> String { Hex.string((0..<6).map { _ in UInt8.random(in: 0...255) }) }
 }

@@ -16,7 +16,7 @@ import Supplicant
 /// effects in their order.
 ///
 /// Everything runs on the agent's loop. Slow work (a scan, a join, a measurement) is a task that ends with an event.
-/// The event names its order, so that late results can be ignored.
+/// The event names the order that started the task, so that the core can ignore late results.
 @AgentLoop
 public final class DeviceAgent {
     let settings: AgentSettings
@@ -29,7 +29,7 @@ public final class DeviceAgent {
     let routes: RouteMonitor
     private let stations: [Station]
     var steering: RouteSteering?
-    /// Resolver of the system; nil if programs do not get the networks' name servers.
+    /// Sets the system's name servers; nil if the agent must not set them.
     private let resolver: SystemResolver?
     private(set) var modems: ModemWatch?
     let reach: ConnectivityMonitor
@@ -52,20 +52,20 @@ public final class DeviceAgent {
     private var unanswered: [RequestID: CheckedContinuation<Result<Response.Body, ProtocolError>, Never>] = [:]
     private var requests: UInt64 = 0
     var timers: [AgentTimer: LoopTimer] = [:]
-    /// Last commit. The next one waits for it.
+    /// Last commit. The next commit waits for it.
     var lastCommit: Task<Void, Never>?
     var beacons: BeaconLossMonitor?
     let radioHelper = RadioHelper()
     let recoveryStore: BootRecordStore<RecoveryFile>
     let keyExpiry: KeyExpiry
     let setupAccessPointStore: BootRecordStore<SetupAccessPointFile>
-    /// Setup access point with the number of its order, while it is open.
+    /// The open setup access point, with the number of the order that opened it; nil while it is closed.
     var setupAccessPointInterface: (number: UInt64, interface: SetupAccessPointInterface)?
     var setupAccessPointLeftover: Task<Void, Never>?
     /// Access points in range before the station's interface went down for the setup access point.
     var seenBeforeSetupAccessPoint: [BSS] = []
     var setupAccessPointPage: AccessPointPage?
-    /// Runs between setting an interface down and up.
+    /// Timer between setting an interface down and up.
     var interfacePause: LoopTimer?
     var onAddressChange: (Set<String>) -> Void = { _ in }
     var onServiceStatus: (String) -> Void = { _ in }
@@ -118,8 +118,8 @@ public final class DeviceAgent {
         }
     }
 
-    /// Creates an agent. It changes nothing before `begin`, and then keeps an existing link.
-    /// - Throws: an error that makes the agent useless, such as a key file in use. A missing nl80211 is not an error.
+    /// Creates an agent. The agent changes nothing before `begin`, and then keeps an existing link.
+    /// - Throws: an error that prevents the agent's work, such as a key file in use. A missing nl80211 is not an error.
     /// - Parameter group: event loops for the agent's connections.
     public static func prepare(
         settings: AgentSettings, hub: EventHub, on group: any EventLoopGroup, log: Logger
@@ -127,7 +127,7 @@ public final class DeviceAgent {
         try FactoryReset.requireNone(in: settings.stateDirectory)
         let queue = EventQueue()
         let routes = try await RouteMonitor { queue.put(.route($0)) }
-        // Open these before the store, which reports its findings at each opening.
+        // Open the radios before the store: the store reports its findings each time it is opened.
         var radios: [WirelessRadio] = []
         for interface in [settings.interface] + [settings.spareInterface].compactMap(\.self) {
             radios.append(try await WirelessRadio(interface: interface) { queue.put(.radio(StationID(interface), $0)) })
@@ -165,7 +165,7 @@ public final class DeviceAgent {
     /// Starts the agent.
     /// - Parameters:
     ///   - onAddressChange: called with the addresses of all interfaces, as text, after each change.
-    ///   - onServiceStatus: called with a status line for users after each change.
+    ///   - onServiceStatus: called with a line for users each time the status changes.
     public func begin(
         onAddressChange: @escaping @AgentLoop (Set<String>) -> Void = { _ in },
         onServiceStatus: @escaping @AgentLoop (String) -> Void
@@ -203,7 +203,7 @@ public final class DeviceAgent {
         handle(.settings(settings.policy))
     }
 
-    /// Stops everything and keeps what was learnt. The link stays up.
+    /// Stops the agent and stores its statistics. The link stays up.
     public func stop() async {
         handle(.stop)
         beacons = nil
@@ -239,7 +239,7 @@ public final class DeviceAgent {
         isHandling = false
     }
 
-    /// Updates the core's snapshot for a question between events.
+    /// Updates the core's snapshot of the kernel, to answer a request between events.
     func refreshKernelSnapshot() { core.kernel = kernelSnapshot }
 
     private var kernelSnapshot: KernelSnapshot {
@@ -284,7 +284,7 @@ public final class DeviceAgent {
 
     // MARK: Stations
 
-    /// Sends the name servers to the device's programs, those of the station in use first.
+    /// Sets the name servers for the device's programs. The servers of the station in use have priority.
     func publishNameServers() {
         for station in stations {
             guard let configuration = station.addresses?.configuration else { continue }
@@ -313,7 +313,7 @@ extension ClockReading {
 extension Supplicant.Timing {
     init(_ settings: PolicySettings) {
         self.init()
-        // Slightly less than the policy's limit, as wpa_supplicant's error is more precise.
+        // Slightly below the policy's limit, so that wpa_supplicant's more precise error arrives first.
         joinLimit = max(.seconds(1), settings.joinLimit - .seconds(1))
     }
 }

@@ -20,13 +20,13 @@ public struct DeviceIdentity: Sendable {
         (self.key, self.certificate) = (key, certificate)
     }
 
-    /// Pseudonyms of networks, derived from the certificate's private key, which never leaves the device. Random
-    /// without a certificate.
+    /// Pseudonyms of networks, derived from the certificate's private key, which never leaves the device. They are
+    /// random without a certificate.
     package var networkNames: NetworkNames {
         certificate.map { NetworkNames(derivedFrom: $0.pem) } ?? NetworkNames()
     }
 
-    /// Whether ID and local key are equal, ignoring the certificate.
+    /// Returns true if ID and local key are equal. Ignores the certificate.
     package func hasKey(of other: DeviceIdentity) -> Bool { id == other.id && localKey == other.localKey }
 
     /// Creates an identity with a random key of 256 bits.

@@ -5,8 +5,8 @@ import FoundationEssentials
 
 /// Code of the device for Wi-Fi Easy Connect (DPP), and its private key.
 ///
-/// Both are derived from device ID and local key, so nothing is stored. A label stays valid as long as the pairing
-/// code. Neither reveals the local key (HKDF, RFC 5869).
+/// Both are derived from the device ID and the local key, so the device need not store them. A label stays valid as
+/// long as the pairing code. Neither reveals the local key (HKDF, RFC 5869).
 package struct EasyConnectCode: Sendable, Equatable {
     /// Private key in DER (RFC 5915).
     package let privateKey: Secret
@@ -23,7 +23,7 @@ package struct EasyConnectCode: Sendable, Equatable {
                 uri = "DPP:C:81/6;K:\(Data(info).base64EncodedString());;"
                 return
             }
-            // One number in 2^32 is not a valid key of the curve.
+            // About one number in 2^32 is not a valid key of the curve: try the next one.
             counter &+= 1
         }
     }
@@ -36,7 +36,7 @@ package struct EasyConnectCode: Sendable, Equatable {
         return bytes.withUnsafeBytes { try? P256.Signing.PrivateKey(rawRepresentation: $0) }
     }
 
-    /// Encodes an ECPrivateKey: version 1, number, curve, point.
+    /// Encodes an ECPrivateKey: version 1, private key, curve, public key.
     private static func encoded(_ key: P256.Signing.PrivateKey) -> Secret {
         var bytes: [UInt8] = [0x30, 0x77, 0x02, 0x01, 0x01, 0x04, 0x20]
         defer { bytes.withUnsafeMutableBytes { wipe($0) } }

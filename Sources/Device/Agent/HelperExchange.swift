@@ -9,7 +9,7 @@ enum HelperFailure: Error, Equatable {
     case failed(String)
 }
 
-/// One request to a helper of root, and its answer. systemd owns the socket and starts a process for each request.
+/// One request to one of root's helpers, and its answer. systemd owns the socket and starts a process for each request.
 @AgentLoop
 final class HelperExchange {
     private let descriptor: Int32
@@ -30,10 +30,10 @@ final class HelperExchange {
 
     /// Connects and sends the request without blocking: systemd listens, and the request fits the socket's buffer.
     /// - Parameters:
-    ///   - limit: time limit for the whole answer.
-    ///   - longestAnswer: in bytes. The rest is not read.
-    ///   - isLine: whether the answer ends after its first line, instead of when the helper ends.
-    ///   - onEnd: called once, unless the exchange is released before.
+    ///   - limit: time limit of the whole exchange.
+    ///   - longestAnswer: maximum length of the answer in bytes. Further bytes are not read.
+    ///   - isLine: true if the answer is a single line; false if it ends when the helper ends.
+    ///   - onEnd: called once, unless the exchange is released earlier.
     /// - Returns: the exchange, or an error without a call of `onEnd`.
     static func begin(
         _ question: String, to path: String, within limit: Duration, longestAnswer: Int, isLine: Bool,

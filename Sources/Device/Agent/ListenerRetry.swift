@@ -2,7 +2,7 @@ import AppServer
 import Linux
 import Logging
 
-/// Opens the server for the network. Tries again after a failure, while the device works otherwise.
+/// Opens the server for the network. Tries again every 30 s after a failure; the device works meanwhile.
 struct ListenerRetry: Sendable {
     let server: AppServer
     let log: Logger

@@ -1,7 +1,7 @@
 import AgentModel
 import AppProtocol
 
-/// One modem, in the words of root's helper (board/systemd/altnet-modem) and ModemManager.
+/// State of one modem, as root's helper (board/systemd/altnet-modem) reports it from ModemManager.
 struct ModemReport: Equatable, Sendable {
     struct Bearer: Equatable, Sendable {
         /// Network interface, or serial port of PPP.
@@ -24,7 +24,7 @@ struct ModemReport: Equatable, Sendable {
 
 enum ModemReportError: Error, Equatable {
     case tooLong
-    /// The answer does not begin like one of this version: the helper ended early or has another version.
+    /// The answer does not begin with the version line: the helper ended early or has another version.
     case notAnAnswer
     case incomplete
     /// Number of the malformed line, from 1.
@@ -117,7 +117,7 @@ extension ModemReport {
     /// Type of a network port: `MM_MODEM_PORT_TYPE_NET`.
     private static let networkPort = 2
 
-    /// Reads one technology's strengths. The first one stays: a modem with 5G and LTE reports both.
+    /// Reads the signal of one technology. Keeps the values read first, because a modem with 5G and LTE reports both.
     private mutating func readStrengths(_ words: inout BusWords) -> Bool {
         guard words.type("a{sv}"), let count = words.integer() else { return false }
         for _ in 0..<max(0, min(count, Self.maximumValues)) {
@@ -133,11 +133,11 @@ extension ModemReport {
 }
 
 extension ModemReport {
-    /// Whether the interface is connected; nil if ModemManager does not know.
+    /// Returns true if the interface is connected; nil if ModemManager does not know.
     func isConnected(_ interface: String) -> Bool? {
         if state == .unknown { return nil }
         let own = bearers.filter { $0.interface == interface }
-        // With several connections, each has its own interface.
+        // If a modem has several connections, each has its own interface.
         return own.isEmpty ? state == .connected : own.contains(where: \.isConnected)
     }
 
@@ -153,8 +153,8 @@ extension ModemReport {
             operator: isInNetwork ? operatorName : nil)
     }
 
-    /// Returns the modem of an interface. ModemManager knows a PPP modem by its serial port only. A PPP interface
-    /// therefore belongs to the modem if there is just one.
+    /// Returns the modem of an interface. ModemManager knows a PPP modem only by its serial port. If there is just one
+    /// modem, a PPP interface therefore belongs to it.
     static func modem(of interface: String, among modems: [ModemReport]) -> ModemReport? {
         if let named = modems.first(where: { $0.hasInterface(interface) }) { return named }
         guard interface.hasPrefix("ppp"), modems.count == 1, modems[0].interfaces.isEmpty else { return nil }

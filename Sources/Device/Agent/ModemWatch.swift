@@ -7,13 +7,13 @@ import Logging
 struct ModemSchedule {
     /// Time between two requests while a modem is known.
     static let interval = Duration.seconds(30)
-    /// Age of the answer from which an app's request causes a new one.
+    /// Age of the last answer from which an app's request causes a new request to the helper.
     static let freshness = Duration.seconds(10)
     /// Shortest time between two requests.
     static let shortestPause = Duration.seconds(2)
-    /// Longest time between two requests while no modem is known. The pause doubles up to it.
+    /// Longest time between two requests while no modem is known. The time doubles up to this limit.
     static let longestPause = Duration.seconds(480)
-    /// Time without an answer after which the last one is dropped.
+    /// Time without an answer after which the last answer is dropped.
     static let memory = Duration.seconds(90)
 
     enum Effect: Equatable {
@@ -26,7 +26,7 @@ struct ModemSchedule {
     private var answer: (modems: [ModemReport], time: Instant)?
     private var asked: Instant?
     private var isAsking = false
-    /// Whether something has changed since the start of the open request.
+    /// True if the interfaces have changed since the start of the open request.
     private var isStale = false
     private var pause = ModemSchedule.interval
 
@@ -57,7 +57,7 @@ struct ModemSchedule {
         return ask(at: now)
     }
 
-    /// - Parameter modems: nil if the helper failed.
+    /// - Parameter modems: the helper's answer; nil if the helper failed.
     mutating func ended(_ modems: [ModemReport]?, at now: Instant) -> Effect? {
         isAsking = false
         if let modems {
@@ -92,8 +92,8 @@ struct ModemSchedule {
         Set(known.filter { $0.modem.isConnected($0.interface) == false }.map(\.interface))
     }
 
-    /// Returns the status of an interface's modem, else of the first modem.
-    /// - Parameter interface: interface with the traffic.
+    /// Returns the status of the interface's modem, or of the first modem if it has none; nil without a modem.
+    /// - Parameter interface: interface that carries the traffic; nil for none.
     func status(carrying interface: String?) -> ModemStatus? {
         let known = known
         let found = known.first { $0.interface == interface } ?? known.first
@@ -101,8 +101,8 @@ struct ModemSchedule {
     }
 }
 
-/// Watches the modems of cellular interfaces through root's helper, which asks ModemManager. Sends no requests without
-/// such an interface, and never blocks.
+/// Watches the modems of cellular interfaces through root's helper, which asks ModemManager. Never blocks, and sends
+/// requests only while there is a cellular interface.
 @AgentLoop
 public final class ModemWatch {
     /// Path of the helper's socket in the package's unit.
@@ -121,7 +121,7 @@ public final class ModemWatch {
 
     /// - Parameters:
     ///   - path: path of the helper's socket.
-    ///   - say: called with log lines.
+    ///   - log: called with log lines.
     ///   - onChange: called when a status has changed.
     public init(
         socket path: String = packagedSocket, log: @escaping @AgentLoop @Sendable (Logger.Level, String) -> Void,
@@ -135,12 +135,12 @@ public final class ModemWatch {
         changing { $0.follow(interfaces, at: .now) }
     }
 
-    /// Requests a newer status if the current one is some seconds old.
+    /// Requests a newer status if the last one is at least ten seconds old.
     public func query() { changing { $0.query(at: .now) } }
 
     public var disconnected: Set<String> { schedule.disconnected }
 
-    /// - Parameter interface: interface with the traffic.
+    /// - Parameter interface: interface that carries the traffic; nil for none.
     public func status(carrying interface: String?) -> ModemStatus? { schedule.status(carrying: interface) }
 
     private func changing(_ step: (inout ModemSchedule) -> ModemSchedule.Effect?) {
@@ -182,7 +182,7 @@ public final class ModemWatch {
             } catch {
                 complain("\(error)")
             }
-        // Without the helper, modems are just not watched.
+        // Without the helper the agent does not watch modems, which is not an error.
         case .failure(.notThere): break
         case .failure(.silent): complain("the modem's helper does not answer")
         case .failure(.failed(let reason)): complain(reason)

@@ -2,9 +2,9 @@ import AgentModel
 import CryptoExtras
 
 /// Key that WPA2 derives from a passphrase: PBKDF2 with HMAC-SHA1, 4096 rounds, the SSID as salt, 256 bits (IEEE
-/// 802.11-2020, annex J.4.1). Takes milliseconds, so it is done once, when a network is stored.
+/// 802.11-2020, annex J.4.1). The derivation takes milliseconds, so it runs once, when a network is stored.
 package enum PreSharedKey {
-    /// Returns the key itself if it was given in place of a passphrase.
+    /// Derives the key. If `passphrase` is already the key in hexadecimal digits, returns that key.
     package static func derive(from passphrase: Secret, ssid: SSID) -> Secret {
         if let key = Passphrase.key(in: passphrase) { return key }
         return passphrase.withBytes { passphrase in

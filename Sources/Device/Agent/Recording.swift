@@ -6,8 +6,8 @@ import Synchronization
 
 /// Writes the policy's events and actions to a file, in order, on the disk loop.
 ///
-/// Never blocks the agent: if the disk is too slow, entries are dropped and the file contains their number. Contains
-/// names and addresses of networks, but no secret. The file stops growing at a limit.
+/// Never blocks the agent: if the disk is too slow, entries are dropped and the file contains their number. The file
+/// contains names and addresses of networks, but no secret. It stops growing at a limit.
 final class Recording: Sendable {
     private let path: String
     private let limit: Int
@@ -15,7 +15,7 @@ final class Recording: Sendable {
     let backlog = Backlog(capacity: Recording.capacity)
     private let file: Mutex<File>
 
-    /// Limit of entries waiting for the disk. Most are short; those of scans have some kilobytes.
+    /// Maximum number of entries that wait for the disk. Most are short; an entry of a scan has some kilobytes.
     static let capacity = 512
 
     private struct File {
@@ -26,7 +26,7 @@ final class Recording: Sendable {
 
     /// Opens or creates the file with mode 0600 and begins a run at its end.
     /// - Parameters:
-    ///   - limit: limit of the file's size, in bytes.
+    ///   - limit: maximum size of the file in bytes.
     ///   - agent: version of the agent, one word.
     ///   - onEnd: called once, on any thread, when the file is full or the disk fails.
     init(
@@ -52,7 +52,7 @@ final class Recording: Sendable {
             throw RecordError(file: path, reason: .full(limit: limit))
         }
         file = Mutex(File(descriptor: descriptor, size: size))
-        // The last line may have been cut short. A second line feed does no harm.
+        // A crash may have cut the last line short, so begin with a line feed. An empty line does no harm.
         let separator = size == 0 ? [] : [UInt8(ascii: "\n")]
         DiskLoop.perform { [self] in write(separator + RecordLine.run(agent: agent, settings: settings).text) }
     }

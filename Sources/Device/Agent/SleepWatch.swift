@@ -2,13 +2,13 @@ import Glibc
 
 /// Detects system sleep by comparing the kernel's monotonic clocks with and without sleep.
 struct SleepWatch {
-    /// Shortest sleep that counts. Smaller differences come from reading the clocks one after the other.
+    /// Shortest sleep that counts. Reading the clocks one after the other causes smaller differences.
     static let threshold = Duration.seconds(1)
 
     private var asleep: Duration?
 
-    /// - Parameter asleep: total time asleep since boot.
-    /// - Returns: whether the system has slept since the last call.
+    /// - Parameter asleep: total time that the system has slept since boot.
+    /// - Returns: true if the system has slept since the last call.
     mutating func hasSlept(_ asleep: Duration = Self.timeAsleep) -> Bool {
         defer { self.asleep = max(asleep, self.asleep ?? asleep) }
         return self.asleep.map { asleep - $0 > Self.threshold } ?? false

@@ -14,16 +14,16 @@ final class Station {
     let network: InterfaceNetwork
     /// Addresses of the station; nil if another program obtains them.
     let addresses: StationAddresses?
-    /// Counts joins and leaves. A delayed order is skipped after the next one.
+    /// Number of joins and leaves so far. A delayed order is skipped if the number has changed.
     var linkOrders: UInt64 = 0
-    /// Timer that waits for the time, after a join without a check of the certificate's dates.
+    /// Timer after a join without a check of the certificate's dates. Runs until the device knows the time.
     var certificateTimes: LoopTimer?
-    /// Counts signal watches, to identify the last one.
+    /// Number of signal watches so far, to recognise the latest.
     var signalWatches: UInt64 = 0
 
     /// Last network that the station was sent to or found in.
     var ssid: SSID?
-    /// Watcher that sets power save by traffic; nil unless configured.
+    /// Watcher that sets power save by traffic; nil unless the settings require it.
     var powerSave: PowerSaveWatcher?
 
     nonisolated var interface: String { id.interface }

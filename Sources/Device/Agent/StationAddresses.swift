@@ -19,10 +19,10 @@ final class StationAddresses {
     var onConfiguration: () -> Void = {}
     private var clients: Clients?
     private var (lastReported, lastReportedIPv6) = (NetworkConfiguration(), NetworkConfiguration())
-    /// Whether the next link may be to another network.
+    /// True if the next link may be to another network.
     private var isAnother = true
 
-    /// Clients of one interface index. A recreated interface has another index.
+    /// Runners of one interface index. A recreated interface has another index.
     private struct Clients {
         let index: Int
         let ipv4: IPv4Runner
@@ -60,7 +60,7 @@ final class StationAddresses {
     }
 
     /// Removes the addresses, including those of a killed agent.
-    /// - Parameter network: whether the station leaves for another network, which also removes IPv6 addresses.
+    /// - Parameter network: true if the station leaves the network. IPv6 addresses are removed only then.
     func drop(leaving network: Bool) {
         isAnother = isAnother || network
         if let link = routes.link(named: interface), let clients = clients(of: link.index) {

@@ -2,7 +2,7 @@ import AppProtocol
 import KeyFile
 import Linux
 
-/// The key file on the disk loop, so that a slow disk never delays a failover.
+/// Reads and writes the key file on the disk loop, so that a slow disk never delays a failover.
 package actor Store {
     package nonisolated var unownedExecutor: UnownedSerialExecutor { DiskLoop.sharedUnownedExecutor }
 
@@ -20,9 +20,9 @@ package actor Store {
     var report: [StoreFinding] { keyFile.report }
     var usage: RecordLog.Usage { keyFile.usage }
 
-    /// Changes the state atomically: conditions that `change` checks still hold when the result is stored.
+    /// Changes the state atomically. The conditions that `change` checks still hold when the result is stored.
     /// - Returns: the stored state.
-    /// - Throws: the error of `change`, or that of the key file.
+    /// - Throws: the error of `change`, or the key file's error.
     @discardableResult
     package func update(
         _ change: @Sendable (inout StoredState) throws(ProtocolError) -> Void

@@ -10,15 +10,15 @@ struct ResolverRequest: Equatable {
         var carriesTraffic: Bool
     }
 
-    /// Maximum number of servers. No resolver uses more.
+    /// Maximum number of servers, enough for every resolver.
     static let maximumServers = 8
     static let maximumDomains = 6
 
     var entries: [String: Entry] = [:]
 
-    /// Text for root's helper (board/systemd/altnet-resolver), without entries that it would refuse, as it refuses the
-    /// whole. The interface with the traffic comes first. Only its search domains count: a domain draws names to its
-    /// network.
+    /// Text for root's helper (board/systemd/altnet-resolver). Omits invalid entries, because the helper would refuse
+    /// the whole text. The interface with the traffic is at the top. Only its search domains are included, so that
+    /// names are looked up in its network.
     var text: String {
         let ordered = entries.sorted {
             ($0.value.carriesTraffic ? 0 : 1, $0.key) < ($1.value.carriesTraffic ? 0 : 1, $1.key)
@@ -35,14 +35,14 @@ struct ResolverRequest: Equatable {
         return (lines + ["end", ""]).joined(separator: "\n")
     }
 
-    /// Whether the address is a single host other than the device.
+    /// Returns true if the address is that of a single host other than the device.
     private static func isHost(_ address: IPAddress) -> Bool {
         let isReserved = address.isIPv4 && (address.bytes[0] == 0 || address.bytes[0] >= 224)
         return !address.isUnspecified && !address.isLoopback && !address.isMulticast && !isReserved
     }
 
-    /// Whether the domain has labels of letters, digits, hyphens and underscores, 1 to 63 bytes each, without a hyphen
-    /// first.
+    /// Returns true if the domain has labels of 1 to 63 letters, digits, hyphens and underscores that do not begin with
+    /// a hyphen.
     private static func isDomain(_ name: String) -> Bool {
         let labels = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         return name.utf8.count <= 253
@@ -69,8 +69,8 @@ extension Sequence where Element: Hashable {
 
 /// Passes the name servers of networks to the device's programs, through root's helper.
 ///
-/// Each request has the whole state, so a lost answer does no harm. A burst of changes is one request, and the next
-/// waits for its answer. systemd owns the helper's socket, so a process runs only for a change.
+/// Each request has the whole state, so a lost answer does no harm. Changes in quick succession are one request. The
+/// next request waits for the answer. systemd owns the helper's socket, so a process runs only for a change.
 @AgentLoop
 public final class SystemResolver {
     /// Path of the helper's socket in the package's unit.
@@ -79,7 +79,7 @@ public final class SystemResolver {
     static nonisolated let answerLimit = Duration.seconds(20)
     /// Maximum length of an answer in bytes.
     private static nonisolated let longestAnswer = 512
-    /// Pauses after a failure, doubling from the shortest to the longest.
+    /// Pauses after failures. They double from the shortest to the longest.
     static nonisolated let shortestPause = Duration.seconds(1)
     static nonisolated let longestPause = Duration.seconds(64)
 
@@ -94,7 +94,7 @@ public final class SystemResolver {
 
     /// - Parameters:
     ///   - path: path of the helper's socket.
-    ///   - say: called with log lines.
+    ///   - log: called with log lines.
     public init(
         socket path: String = packagedSocket, log: @escaping @AgentLoop @Sendable (Logger.Level, String) -> Void
     ) {
@@ -104,10 +104,10 @@ public final class SystemResolver {
 
     /// Replaces the name servers of an interface.
     /// - Parameters:
-    ///   - nameServers: in order of use, at most eight. Invalid host addresses are ignored; link-local ones use
-    ///     this interface.
-    ///   - searchDomains: at most six, used only for the interface with the traffic.
-    ///   - carriesTraffic: whether these name servers come first.
+    ///   - nameServers: addresses in order of use; the first eight valid ones count. Link-local addresses use this
+    ///     interface.
+    ///   - searchDomains: the first six valid ones count, and only if the interface carries the traffic.
+    ///   - carriesTraffic: true to prefer these name servers to those of other interfaces.
     public func set(interface: String, nameServers: [IPAddress], searchDomains: [String], carriesTraffic: Bool) {
         request.entries[interface] = ResolverRequest.Entry(
             nameServers: nameServers, searchDomains: searchDomains, carriesTraffic: carriesTraffic)
@@ -120,9 +120,9 @@ public final class SystemResolver {
     }
 
     private func change() {
-        // Send it at once: the helper may have refused the earlier state.
+        // End the back-off: the helper may have refused only the earlier state.
         pause = Self.shortestPause
-        // Wait for other changes in this round of the loop.
+        // Wait for further changes in this round of the loop.
         if exchange == nil { timer = LoopTimer(after: .zero) { [weak self] in self?.send() } }
     }
 
@@ -153,7 +153,7 @@ public final class SystemResolver {
     }
 
     private func fail(_ failure: ResolverFailure) {
-        // The helper may have performed a part of it.
+        // The helper may have performed a part of the request.
         done = nil
         if lastReported != failure.reason {
             log(.warning, "cannot set the name servers, retrying: \(failure.reason)")
@@ -167,7 +167,7 @@ public final class SystemResolver {
 struct ResolverFailure: Error, Equatable {
     let reason: String
 
-    /// Parses the helper's last line: "ok" and the place of the name servers, or "refused" and the reason.
+    /// Parses the helper's line: "ok" and the place of the name servers, or "refused" and the reason.
     static func read(_ answer: Result<[UInt8], HelperFailure>) -> Result<String, ResolverFailure> {
         answer.mapError(ResolverFailure.init).flatMap { read($0) }
     }

@@ -1,14 +1,14 @@
 import AgentModel
 import AppProtocol
 
-/// Admits network clients: counts connections before and after their handshake until they close.
+/// Admits network clients within limits. Counts each connection during its handshake and afterwards, until it closes.
 ///
 /// A client without a proved key can displace only other such clients.
 struct Admission {
     typealias Ticket = Int
 
     enum Arrival: Equatable {
-        /// The handshake may begin after a delay. `inPlaceOf` is the connection to close for it.
+        /// The handshake may begin after a delay. `inPlaceOf` is the connection to close, to make room.
         case admitted(Ticket, after: Duration, inPlaceOf: Ticket?)
         case rejected
     }
@@ -59,7 +59,7 @@ struct Admission {
         handshakes[ticket]?.start = lastStart
     }
 
-    /// - Returns: true if there is room. Otherwise it keeps its handshake's place until it is closed.
+    /// - Returns: true if the limits allow the connection. Otherwise it keeps its handshake's place until it closes.
     mutating func complete(_ ticket: Ticket, as role: Role) -> Bool {
         guard let site = handshakes[ticket]?.site else { return false }
         wrongKeys.clear(site)
@@ -89,14 +89,14 @@ struct Admission {
         connections[ticket] = nil
     }
 
-    /// Returns the running handshake with the earliest start.
+    /// Returns the matching handshake that has run longest; nil if none is running.
     private func slowest(_ isMeant: (Handshake) -> Bool) -> Ticket? {
         handshakes.filter { isMeant($0.value) }.compactMap { ticket, handshake in handshake.start.map { ($0, ticket) } }
             .min { $0.0 < $1.0 }?.1
     }
 
-    /// Returns the oldest handshake of the address with most of them.
-    /// - Returns: nil if the newcomer's own address has as many.
+    /// Returns the oldest handshake of the address that has the most handshakes; nil if the newcomer's address has as
+    /// many.
     private func oldest(of pool: [Ticket: Handshake], besides address: IPAddress) -> Ticket? {
         let counts = pool.values.reduce(into: [:]) { $0[$1.address, default: 0] += 1 }
         let most = counts.values.max() ?? 0
@@ -104,7 +104,8 @@ struct Admission {
         return pool.filter { counts[$0.value.address] == most }.keys.min()
     }
 
-    /// Returns the handshake to displace: one of the busiest site, otherwise the slowest.
+    /// Returns the handshake to displace: the newest of the busiest site, or its slowest if it is the newcomer's site.
+    /// If each site has only one handshake, returns the slowest of all.
     private func leastWorthy(besidesOneFrom site: IPAddress.Site) -> Ticket? {
         let counts = handshakes.values.reduce(into: [:]) { $0[$1.site, default: 0] += 1 }
         let most = counts.values.max() ?? 0

@@ -10,7 +10,7 @@ public struct AppKey: Sendable, Equatable {
     public let secret: Secret
     public let role: Role
     public let state: State
-    /// True if the key is valid for `key.claim` only.
+    /// True if the key allows only `key.claim` and `capabilities.get`.
     public let isInvitation: Bool
 
     public init(name: KeyName, secret: Secret, role: Role, state: State = .valid, isInvitation: Bool = false) {
@@ -37,7 +37,7 @@ public struct AppCredentials: Sendable {
     public let deviceId: String
     public let certificate: DeviceCertificate
     public let keys: any AppKeyDirectory
-    /// Whether the owner's key also works as pre-shared key of TLS 1.2, for old apps.
+    /// True if the owner's key also works as pre-shared key of TLS 1.2, for old apps.
     public let acceptsPreSharedKey: Bool
     /// Pages for browsers on the app port; nil for none.
     package var pages: (any WebPages)?

@@ -7,8 +7,8 @@ import Synchronization
 
 /// Serves the app protocol on a Unix socket and, over TLS, to the network.
 ///
-/// The next request of a connection is read after the last answer is sent: a flooding or slow client delays only
-/// itself.
+/// Reads a connection's next request after it has sent the previous answer. A flooding or slow client therefore delays
+/// only itself.
 public final class AppServer: Sendable {
     private let socket: ServerSocketFile
     private let access: LocalAccess
@@ -21,15 +21,15 @@ public final class AppServer: Sendable {
     private let loop: any EventLoop
     private let notify: @Sendable (Notice) -> Void
     private let running = Mutex<Running?>(nil)
-    /// Limit of the notices that a client with a key can cause.
+    /// Rate limit of `refused` notices.
     private let refusalNotices = Mutex(TokenBucket(1, per: .seconds(10), burst: 10))
-    /// Served clients of the Unix socket, and refused ones that still receive their error.
+    /// Counts the served clients of the Unix socket, and the refused ones that still receive their error.
     private let (served, refused) = (ConnectionCounter(), ConnectionCounter())
 
     /// - Parameters:
     ///   - lan: port for apps in the network; nil for none.
     ///   - service: answers all requests except `events.subscribe`.
-    ///   - names: network names in messages over relays.
+    ///   - names: network names, used instead of hashes in messages over relays.
     ///   - loop: serves the connections. It must run until the server has stopped.
     ///   - notify: called for connection events. It must not block.
     public init(
@@ -53,21 +53,21 @@ public final class AppServer: Sendable {
         self.limits = limits
     }
 
-    /// Port in the network; nil while the network listener is closed.
+    /// TCP port for apps in the network; nil while the network listener is closed.
     public var lanPort: Int? { running.withLock { $0?.lanListener?.localAddress?.port } }
 
-    /// Closes connections to local addresses that are gone.
+    /// Closes the connections whose local address the device no longer has.
     /// - Parameter addresses: all current addresses in text form.
     public func addressesChanged(to addresses: Set<String>) {
         lan?.addressesChanged(to: Set(addresses.compactMap { IPAddress($0) }))
     }
 
-    /// Open network connections by key.
+    /// Number of open network connections by key.
     public var sessions: [KeyName: Int] { lan?.sessions ?? [:] }
 
     public func endSessions(of key: KeyName) { lan?.endSessions(of: key) }
 
-    /// Returns when the listeners accept connections. Replaces a stale socket file.
+    /// Starts the listeners, and returns when they accept connections. Replaces a stale socket file.
     /// - Parameter inNetwork: false to open only the Unix socket until `startInNetwork`.
     public func start(inNetwork: Bool = true) async throws(AppServerError) {
         let place = try socket.claim()
@@ -91,7 +91,7 @@ public final class AppServer: Sendable {
     }
 
     /// Starts the network listener, unless it is open or not configured, or the server is stopped.
-    /// - Throws: an error to retry later, for example if another program has the port.
+    /// - Throws: an error if the port cannot be opened, for example because another program uses it. Retry later.
     public func startInNetwork() async throws(AppServerError) {
         let remote = running.withLock { $0.flatMap { $0.lanListener == nil ? $0.remote : nil } }
         guard let lan, let remote else { return }
@@ -104,7 +104,7 @@ public final class AppServer: Sendable {
         if !isTaken { try? await listener.close() }
     }
 
-    /// Closes every connection and removes the socket file.
+    /// Closes the listeners and every connection, and removes the socket file.
     public func stop() async {
         let running = running.withLock { running in
             defer { running = nil }
@@ -192,7 +192,7 @@ public final class AppServer: Sendable {
                 clock: clock, session: session)
             if let refusal {
                 try await connection.refuse(refusal.error)
-                // TLS waits for its own close message.
+                // Over TLS, NIO already waits for the client's close message.
                 guard session == nil, refused.enter(limit: limits.farewells) else { return }
                 defer { refused.leave() }
                 try await connection.drain(inbound)
@@ -206,7 +206,7 @@ public final class AppServer: Sendable {
 extension AppServer.Refusal {
     fileprivate var error: ProtocolError {
         switch self {
-        case .tooManyConnections: ProtocolError(.busy, "the agent is at its limit of connections")
+        case .tooManyConnections: ProtocolError(.busy, "the agent has too many connections: try again later")
         case .notPermitted: ProtocolError(.notPermitted, "this user may not connect to the agent")
         }
     }

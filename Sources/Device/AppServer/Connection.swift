@@ -30,8 +30,8 @@ struct Connection: Sendable {
                         group.addTask { for await event in feed { try await write(event.line(naming: names)) } }
                     case .lineTooLong:
                         try await refuse(ProtocolError.lineTooLong)
-                        // Closing at once would reset the connection before the answer is read. Further input is
-                        // dropped.
+                        // Closing at once would reset the connection before the client has read the answer. Until
+                        // then, drop further input.
                         group.addTask {
                             try await clock.sleep(for: lingering)
                             try await channel.close()
@@ -66,7 +66,7 @@ struct Connection: Sendable {
         try await write(Response(id: id, result: .failure(error)).line())
     }
 
-    /// - Returns: the event feed if the line subscribes, and the network names to use in it.
+    /// - Returns: the event feed and the network names to use in it if the line subscribes, otherwise nil.
     private func answer(_ line: [UInt8], isSubscribed: Bool) async throws -> (EventFeed, NetworkNames?)? {
         if let delay = session?.consumeRequest() {
             try await putOff(line, for: delay)
@@ -155,7 +155,7 @@ struct Connection: Sendable {
         await service.answerSent(answer)
     }
 
-    /// Time limit of the delivery, longer than the wait for an acknowledgement.
+    /// Maximum time of the delivery, longer than the wait for an acknowledgement.
     private static let patience = Duration.milliseconds(1500)
 
     /// Refuses a request over the rate limit, and stops reading until the next one is allowed.
@@ -183,7 +183,7 @@ struct Connection: Sendable {
         do {
             return .success(try await service.respond(to: named, from: peer))
         } catch {
-            // The error contains the hash of a network that was just removed.
+            // The network was just removed, so its hash has no name. A relay must not receive the hash.
             guard peer.isRelay, error.details["hash"] != nil else { return .failure(error) }
             return .failure(ProtocolError(error.code, "the network is no longer stored"))
         }
@@ -237,7 +237,7 @@ final class ReadBytesWiper: ChannelInboundHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let read = unwrapInboundIn(data)
         let own = ByteBuffer(bytes: read.readableBytesView)
-        // In place: a write through ByteBuffer would copy the shared buffer.
+        // Wipe in place: a write through ByteBuffer would copy the shared buffer.
         read.withUnsafeReadableBytes { wipe(UnsafeMutableRawBufferPointer(mutating: $0)) }
         context.fireChannelRead(wrapInboundOut(own))
     }

@@ -5,7 +5,7 @@ import NIOSSL
 
 /// The device's TLS certificate and its private key.
 ///
-/// It is self-signed: clients identify it by its fingerprint or by the device's proof.
+/// The certificate is self-signed. Clients identify it by its fingerprint or by the device's proof.
 public struct DeviceCertificate: Sendable {
     public let fingerprint: CertificateFingerprint
     /// Certificate and P-256 key, both as PEM.
@@ -53,7 +53,7 @@ extension DeviceCertificate {
         configuration.cipherSuites = Self.cipherSuites
         configuration.curves = [.x25519, .secp256r1]
         configuration.applicationProtocols = [Framing.lines.rawValue, Framing.webSocket.rawValue]
-        // Longest wait for the client's close message.
+        // Wait at most 1 s for the client's close message.
         configuration.shutdownTimeout = .seconds(1)
         return configuration
     }
@@ -65,22 +65,22 @@ extension DeviceCertificate {
 
 /// An error while reading or creating a certificate.
 public enum InvalidCertificate: Error, Equatable, Sendable, CustomStringConvertible {
-    /// The files are not a certificate with its key.
+    /// The PEM is not a certificate with its key.
     case unreadable
     case notMade
 
     public var description: String {
         switch self {
         case .unreadable: "not a certificate with its private key in PEM"
-        case .notMade: "the certificate could not be made"
+        case .notMade: "cannot create the certificate"
         }
     }
 }
 
 /// Framing of lines in a network connection. Raw values are ALPN names (RFC 7301).
 enum Framing: String {
-    /// A line feed ends each line. Default for clients without ALPN.
+    /// A line feed ends each line. Clients without ALPN use this framing.
     case lines = "altnet"
-    /// A WebSocket message carries each line (RFC 6455).
+    /// Each line is a WebSocket message (RFC 6455).
     case webSocket = "http/1.1"
 }

@@ -5,7 +5,7 @@ public protocol DeviceService: Sendable {
     /// Answers a request. Calls come in order within a connection, and concurrently for several connections.
     func respond(to request: Request.Body, from peer: Peer) async throws(ProtocolError) -> Response.Body
 
-    /// Verifies a request that an app proved with its key and sent over a relay. Each command opens once.
+    /// Verifies a request that an app proved with its key and sent over a relay. Accepts each command once.
     /// - Parameter peer: the relay.
     /// - Returns: the request, and the app as a peer behind this relay.
     /// - Throws: `keyRefused` and other key errors, `malformed` if it is expired or was opened before, `busy`.
@@ -28,7 +28,7 @@ extension DeviceService {
     public var networkHashes: [NetworkHash] { get async { [] } }
 
     /// Replaces network names with hashes.
-    /// - Throws: `unknownNetwork` for an unknown name, or a hash.
+    /// - Throws: `unknownNetwork` for a hash, or for a name that no stored network has.
     package func resolve(
         _ body: Request.Body, named names: NetworkNames
     ) async throws(ProtocolError) -> Request.Body {

@@ -3,8 +3,8 @@ import Synchronization
 
 /// Keeps the last events for any number of subscribers.
 ///
-/// A subscriber is a position in the shared ring of events: memory and publishing time do not depend on their number. A
-/// slow reader gets a gap.
+/// All subscribers share one ring of events, so memory and publishing time do not depend on their number. A subscriber
+/// that reads too slowly gets a `gap` event.
 public final class EventHub: Sendable {
     /// Random ID of this run of the agent.
     public let stream: String
@@ -43,7 +43,7 @@ public final class EventHub: Sendable {
         return EventFeed(hub: self, after: last, upTo: last, restarted: false)
     }
 
-    /// - Parameter request: start position; empty for the next event.
+    /// - Parameter request: start position. If it is empty, the feed starts with the next event.
     /// - Throws: `malformed` for a future sequence number. Numbers of other streams are not checked.
     public func subscribe(_ request: EventSubscription) throws(ProtocolError) -> EventFeed {
         guard let since = request.since else { return subscribe() }
@@ -70,7 +70,7 @@ public final class EventHub: Sendable {
 }
 
 extension EventHub {
-    /// Returns the first event after `position`, a gap up to the oldest kept event, or nil.
+    /// Returns the first event after `position`, or a gap up to the oldest kept event; nil until there is one.
     fileprivate func event(after position: Int) -> Event? {
         state.withLock { state in
             guard position < state.lastSequence, let newest = state.ring.indices.last else { return nil }

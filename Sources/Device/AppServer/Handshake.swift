@@ -4,8 +4,8 @@ import NIOCore
 import NIOSSL
 import NIOTLS
 
-/// Runs a connection's handshake, of TLS and keys, behind TLS. A delayed handshake reads nothing: the client's bytes
-/// stay in the kernel.
+/// Runs a connection's handshake: first TLS, then the proof of the key. Its place in the pipeline is behind TLS. While
+/// the handshake is delayed, the handler reads nothing: the client's bytes stay in the kernel.
 final class HandshakeHandler: ChannelInboundHandler, ChannelOutboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -14,10 +14,10 @@ final class HandshakeHandler: ChannelInboundHandler, ChannelOutboundHandler, Rem
 
     enum Step {
         case begun
-        /// The client has this key. Its later bytes follow this step.
+        /// The client has proved this key. Its later bytes are forwarded after this step.
         case completed(AppKey)
         case failed(HandshakeFailure)
-        /// A browser received its answer.
+        /// The client is a browser. The value is the result of its key check.
         case served(BrowserResponse.KeyResult)
     }
 
@@ -38,7 +38,7 @@ final class HandshakeHandler: ChannelInboundHandler, ChannelOutboundHandler, Rem
     private var received = 0
     /// Limit of an HTTP client's bytes before its proof.
     private var webLimit: WebByteLimit?
-    /// Whether a page was requested, whose time limits then apply.
+    /// True after a browser has requested a page. From then on the limits of `BrowserExchange` apply.
     private var isPage = false
 
     /// - Parameter report: called on the event loop: once with `begun` after a delay, then exactly once with a final
@@ -82,7 +82,7 @@ final class HandshakeHandler: ChannelInboundHandler, ChannelOutboundHandler, Rem
         if case .keyResult(let result) = step, result != .none { decide(.served(result)) }
     }
 
-    /// Moves behind the WebSocket's handlers, which NIO appends to the pipeline.
+    /// Adds the WebSocket's handlers to the pipeline, and moves this handler behind them.
     func moveBehind(
         _ handlers: [any ChannelHandler], in pipeline: ChannelPipeline.SynchronousOperations
     ) throws {
@@ -192,7 +192,7 @@ final class HandshakeHandler: ChannelInboundHandler, ChannelOutboundHandler, Rem
         decide(.completed(key))
         webLimit?.lift()
         if let rest, rest.readableBytes > 0 { context.fireChannelRead(wrapInboundOut(rest)) }
-        // Frees memory: open connections do not need these handlers.
+        // Free memory: an open connection does not need these handlers.
         let pipeline = context.pipeline.syncOperations
         if let observer { pipeline.removeHandler(observer, promise: nil) }
         pipeline.removeHandler(self, promise: nil)
@@ -229,8 +229,8 @@ final class HandshakeHandler: ChannelInboundHandler, ChannelOutboundHandler, Rem
     }
 }
 
-/// TLS with the device's certificate, and optionally with the owner's key as pre-shared key. Confined to one event
-/// loop.
+/// TLS with the device's certificate, and optionally with the owner's key as pre-shared key. Use it on one event loop
+/// only.
 final class ServerTLS {
     private let context: NIOSSLContext
     private let observer: NIOLoopBoundBox<IdentityObserver?>?
@@ -247,7 +247,7 @@ final class ServerTLS {
         context = try NIOSSLContext(configuration: configuration)
     }
 
-    /// Returns the handlers in order from the network.
+    /// Returns the handlers for one connection, in their order from the network.
     func handlers() -> (observer: IdentityObserver?, tls: NIOSSLServerHandler) {
         (observer.map { IdentityObserver($0) }, NIOSSLServerHandler(context: context))
     }
@@ -266,13 +266,13 @@ extension TLSConfiguration {
         pskServerProvider = { client in
             let isOurs = client.clientIdentity == deviceId
             observed.value?.identity = isOurs ? .ours : .unknown
-            // Created for each handshake and wiped after it: only `Secret` keeps the key.
+            // NIOSSL wipes this copy after the handshake. Only `Secret` keeps the key.
             return PSKServerIdentityResponse(key: NIOSSLSecureBytes(isOurs ? localKey : decoy))
         }
     }
 }
 
-/// Records the PSK identity of a connection. Its place is before TLS, whose callback does not name the connection.
+/// Records the PSK identity that a client sends. Its place is before TLS, whose callback does not name the connection.
 final class IdentityObserver: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
 

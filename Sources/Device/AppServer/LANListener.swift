@@ -13,7 +13,7 @@ final class LANListener: Sendable {
         let channel: any Channel
         let peer: Peer
         let session: RemoteSession
-        /// Whether the connection limits allow it.
+        /// True if the connection limits allow the client.
         let hasRoom: Bool
     }
 
@@ -23,10 +23,10 @@ final class LANListener: Sendable {
         let site: IPAddress.Site
         let port: Int
         var peer: Peer?
-        /// Whether the handshake's result has been reported.
+        /// True after the handshake's result has been reported.
         var isReported = false
 
-        /// Closes at once, without TLS's close message: the peer may take 5 s to answer it.
+        /// Closes at once, without TLS's close message: the peer may take 1 s to answer it.
         func abort() {
             channel.eventLoop.execute {
                 let tls = try? channel.pipeline.syncOperations.context(handlerType: NIOSSLServerHandler.self)
@@ -40,7 +40,7 @@ final class LANListener: Sendable {
     private struct State {
         var admission: Admission
         var links: [Admission.Ticket: Link] = [:]
-        /// Limit of the notices that any host can cause.
+        /// Rate limit of the notices that any host can cause.
         var notices: TokenBucket
         var unreported = 0
     }
@@ -80,7 +80,7 @@ final class LANListener: Sendable {
             do {
                 return try await bind("::", on: eventLoop, tls, welcome)
             } catch let error as IOError where error.errnoCode == EAFNOSUPPORT || error.errnoCode == EADDRNOTAVAIL {
-                // A kernel without IPv6.
+                // The kernel has no IPv6.
                 return try await bind("0.0.0.0", on: eventLoop, tls, welcome)
             }
         } catch {
@@ -114,7 +114,7 @@ final class LANListener: Sendable {
         }
     }
 
-    /// Stops the timeout checks before all connections are closed.
+    /// Stops the timeout checks. Call this before you close all connections.
     func stopWatching() { reaper.stop() }
 
     func closeRest() {
@@ -256,7 +256,7 @@ final class LANListener: Sendable {
 
 extension ServerBootstrap {
     func childChannelOptions() -> ServerBootstrap {
-        // Small reads, one at a time: unread bytes stay in the kernel.
+        // Read little at a time, so that unread bytes stay in the kernel.
         childChannelOption(.maxMessagesPerRead, value: 1)
             .childChannelOption(
                 .recvAllocator, value: AdaptiveRecvByteBufferAllocator(minimum: 512, initial: 1024, maximum: 16_384)
@@ -287,7 +287,7 @@ extension ChannelOption where Self == ChannelOptions.Types.SocketOption {
 }
 
 extension ChannelPipeline.SynchronousOperations {
-    /// Accepts connections. Retries a second later when file descriptors run out.
+    /// Keeps the listener running when file descriptors run out: it accepts again after 1 s.
     func acceptThroughShortage() throws {
         try addHandler(AcceptBackoffHandler(shouldForwardIOErrorCaught: false), position: .first)
     }

@@ -10,7 +10,7 @@ struct LocalAccess: Sendable {
     let readers: UInt32?
     let relays: RelayAccess?
 
-    /// Whether the process is a relay. This takes precedence over its other groups.
+    /// Returns true if the process is a relay. The relays' group takes precedence over its other groups.
     func isRelay(_ process: ProcessCredentials) -> Bool {
         guard let relays, process.uid != 0, process.uid != ownUser else { return false }
         return process.groups.contains(relays.group)
@@ -29,7 +29,7 @@ package struct ProcessCredentials: Sendable, Equatable {
     package let pid: Int32
     package let uid: UInt32
     package let gid: UInt32
-    /// Numbers of `gid` and the supplementary groups.
+    /// `gid` and the supplementary groups.
     package let groups: Set<UInt32>
 
     package init(pid: Int32, uid: UInt32, gid: UInt32, groups: Set<UInt32>) {
@@ -39,7 +39,7 @@ package struct ProcessCredentials: Sendable, Equatable {
         self.groups = groups.union([gid])
     }
 
-    /// - Returns: nil if the kernel does not support it.
+    /// - Returns: nil if the kernel does not report the peer.
     package init?(peerOf descriptor: CInt) {
         var credentials = Credentials()
         var size = socklen_t(MemoryLayout<Credentials>.size)
@@ -56,7 +56,7 @@ package struct ProcessCredentials: Sendable, Equatable {
             if getsockopt(descriptor, SOL_SOCKET, SO_PEERGROUPS, &groups, &size) == 0 {
                 return Set(groups.prefix(Int(size) / MemoryLayout<UInt32>.stride))
             }
-            // The kernel has returned the needed size, limited by NGROUPS_MAX.
+            // The kernel has returned the needed size, for at most 65,536 groups (NGROUPS_MAX).
             let count = Int(size) / MemoryLayout<UInt32>.stride
             guard errno == ERANGE, count > groups.count, count <= 65_536 else { return [] }
             groups = Array(repeating: 0, count: count)

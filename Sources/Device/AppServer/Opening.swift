@@ -37,7 +37,7 @@ struct Opening {
         let transcript = SessionTranscript(
             deviceId: deviceId, certificate: certificate, deviceNonce: nonce, appNonce: opening.nonce)
         let key = keys.key(named: opening.key)
-        // An unknown name takes as long and fails like a wrong key.
+        // An unknown name takes as long as a wrong key and fails in the same way.
         let secret = key?.secret ?? Secret(nonce.bytes)
         let isProved = transcript.isProof(opening.proof, of: .app, with: secret)
         guard let key, isProved, opening.deviceId == deviceId else {

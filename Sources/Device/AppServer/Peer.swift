@@ -7,9 +7,9 @@ public struct Peer: Sendable, Hashable {
     public let role: Role
     /// Name of the peer's key; nil for a program on this machine.
     public let key: KeyName?
-    /// Whether the peer's key is valid for `key.claim` only.
+    /// True if the peer's key allows only `key.claim` and `capabilities.get`.
     public let isInvited: Bool
-    /// Whether the peer sends requests of others, proved by `key` or unproved.
+    /// True if the peer relays requests of others. These are proved by `key`; if `key` is nil, they are unproved.
     public let isRelay: Bool
 
     public init(origin: Origin, role: Role, key: KeyName? = nil, isInvited: Bool = false, isRelay: Bool = false) {
@@ -17,7 +17,8 @@ public struct Peer: Sendable, Hashable {
         (self.isInvited, self.isRelay) = (isInvited, isRelay)
     }
 
-    /// Returns the peer for a relayed request. Only programs on this machine may relay; they get fewer rights.
+    /// Returns the peer for a relayed request, with at most the role of the relay. Only programs on this machine may
+    /// relay.
     func relaying(as role: Role?) -> Peer {
         guard let role, case .process = origin else { return self }
         return Peer(origin: origin, role: min(role, self.role), isRelay: true)

@@ -31,7 +31,8 @@ package final class SiteRates: Sendable {
         self.maximum = max(1, maximum)
     }
 
-    /// - Returns: nil, or the wait if the connection's or the site's bucket is empty. Then no token is taken.
+    /// Takes a token from the connection's and from the site's bucket, if both have one.
+    /// - Returns: nil if the tokens were taken, otherwise the time until both buckets have one.
     package func consume(_ site: IPAddress.Site, and connection: inout TokenBucket, at now: Instant) -> Duration? {
         buckets.withLock { buckets in
             if buckets[site] == nil { makeRoom(&buckets, at: now) }

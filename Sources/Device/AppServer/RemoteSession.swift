@@ -28,7 +28,7 @@ final class RemoteSession: Sendable {
             State(requests: TokenBucket(limits.requests), lastRequest: now, lastProgress: now))
     }
 
-    /// - Returns: nil if the request is within the limits, otherwise the time until the next one is.
+    /// - Returns: nil if the request is within the limits, otherwise the time until the next request is allowed.
     func consumeRequest() -> Duration? {
         let now = clock.now
         return state.withLock { state in
@@ -88,7 +88,7 @@ final class ConnectionReaper: Sendable {
     }
 
     private let clock: ServerClock
-    /// The shortest limit, so no new connection becomes overdue during a sleep.
+    /// The shorter of the two limits, so that no new connection becomes overdue during a sleep.
     private let longestSleep: Duration
     private let state = Mutex(State())
 

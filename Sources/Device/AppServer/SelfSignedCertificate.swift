@@ -1,8 +1,8 @@
 import Crypto
 import SwiftASN1
 
-/// A self-signed server certificate in DER (RFC 5280): P-256, valid from 2000 to 9999, because device clocks may be
-/// wrong.
+/// A self-signed server certificate in DER (RFC 5280) with a P-256 key. It is valid from 2000 to 9999, because device
+/// clocks may be wrong.
 struct SelfSignedCertificate {
     private static let name = "altnet"
 
@@ -11,7 +11,7 @@ struct SelfSignedCertificate {
     init(of key: P256.Signing.PrivateKey) throws {
         var content = DER.Serializer()
         try content.appendConstructedNode(identifier: .sequence) { content in
-            // Version 3.
+            // X.509 version 3.
             try content.serialize(explicitlyTaggedWithTagNumber: 0, tagClass: .contextSpecific) { try $0.serialize(2) }
             try content.serialize(Int.random(in: 1 ... .max))
             try content.appendAlgorithm()
@@ -27,7 +27,8 @@ struct SelfSignedCertificate {
             content.serializeRawBytes(key.publicKey.derRepresentation)
             try content.serialize(explicitlyTaggedWithTagNumber: 3, tagClass: .contextSpecific) { extensions in
                 try extensions.appendConstructedNode(identifier: .sequence) { extensions in
-                    // Not an authority; digital signature; TLS server.
+                    // Basic constraints (not an authority), key usage (signatures), extended key usage (TLS server),
+                    // and the name of the host.
                     try extensions.appendExtension([2, 5, 29, 19], isCritical: true) {
                         $0.appendConstructedNode(identifier: .sequence) { _ in }
                     }

@@ -3,7 +3,7 @@ import AgentModel
 extension AppServer {
     /// Connection events for the log.
     ///
-    /// Notices that any host can cause are limited to a burst of ten, then one every ten seconds.
+    /// The server limits the notices that any host can cause: ten at once, then one every ten seconds.
     public enum Notice: Sendable, Equatable {
         case opened(Peer)
         /// The server refuses the connection. The client receives the reason before the close.
@@ -50,7 +50,7 @@ public enum HandshakeFailure: Sendable, Hashable {
     /// The client does not speak TLS, or did not begin with `session.open`.
     case notUnderstood
     case tookTooLong
-    /// There was no room, or a newer handshake displaced it.
+    /// The server had too many connections, or a newer handshake displaced this one.
     case crowdedOut
     case gone
 }
@@ -60,7 +60,7 @@ public enum AppServerError: Error, Equatable, Sendable {
     /// The path is longer than `sun_path` (unix(7)).
     case pathTooLong(path: String, maximum: Int)
     case alreadyServed(path: String)
-    /// The path is another kind of file, which is kept.
+    /// The path exists and is not a socket. The file is kept.
     case notASocket(path: String)
     case system(SystemError)
 }

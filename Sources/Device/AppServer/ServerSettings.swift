@@ -8,7 +8,7 @@ public struct UnixListenerSettings: Sendable, Hashable {
     /// Mode of the socket. With `readers`, all users may connect, because a file has one group only. Users in neither
     /// group are refused.
     public var mode: UInt32
-    /// Group of the socket; nil for the process's own. Members may do everything.
+    /// Group of the socket, whose members may do everything; nil for the process's own group.
     public var group: UInt32?
     /// Group whose members may query and subscribe only; nil for none.
     public var readers: UInt32?
@@ -51,12 +51,12 @@ public struct LANListenerSettings: Sendable {
 
 extension AppServer {
     public struct Limits: Sendable {
-        /// Maximum number of connections to the Unix socket. Further ones are answered `busy` and closed.
+        /// Maximum number of connections to the Unix socket. Further connections get the error `busy` and are closed.
         public var connections: Int
         /// Time in which a refused connection may still send before it is closed.
         public var lingering: Duration
-        /// Maximum number of refused connections to the Unix socket that get this time. Further ones get the error and
-        /// are closed at once.
+        /// Maximum number of refused connections to the Unix socket that get `lingering`. Further refused connections
+        /// are closed right after the error.
         public var farewells = 8
         public var lan: LANLimits
 
@@ -70,14 +70,14 @@ extension AppServer {
     /// Limits of network clients. "Address" means a site: an IPv4 address or an IPv6 /64. The defaults suit a small
     /// board.
     public struct LANLimits: Sendable {
-        /// Maximum number of connections. Further ones are answered `busy` and closed.
+        /// Maximum number of connections. Further connections get the error `busy` and are closed.
         public var connections = 32
         public var connectionsPerAddress = 8
-        /// Maximum number of connections without a proved key. A newcomer displaces one of the busiest address,
-        /// otherwise the slowest.
+        /// Maximum number of connections without a proved key. A newcomer displaces a connection of the busiest
+        /// address. If each address has only one, it displaces the slowest.
         public var handshakes = 64
         public var handshakesPerAddress = 16
-        /// Maximum number of handshakes delayed by wrong keys, part of `handshakes`.
+        /// Maximum number of handshakes that wrong keys delay. These count for `handshakes` as well.
         var waitingHandshakes: Int { max(1, handshakes / 2) }
         public var handshakeTime = Duration.seconds(10)
         /// Longest time without a request, except for subscribers of events.

@@ -3,7 +3,8 @@ import Glibc
 
 /// The file of a listening socket.
 ///
-/// The socket is bound under a temporary name, gets its permissions, and is then renamed. Clients never see it earlier.
+/// The socket is bound under a temporary name, gets its permissions, and is then renamed. Clients never see it
+/// before that.
 package struct ServerSocketFile: Sendable {
     package let path: String
     package let mode: UInt32
@@ -38,7 +39,7 @@ package struct ServerSocketFile: Sendable {
             guard information.st_mode & S_IFMT == S_IFSOCK else { throw .notASocket(path: path) }
             guard try !isAnswered() else { throw .alreadyServed(path: path) }
         } else if errno != ENOENT {
-            throw .system(SystemError("look at \(path)", errno: errno))
+            throw .system(SystemError("inspect \(path)", errno: errno))
         }
         guard unlink(temporaryPath) == 0 || errno == ENOENT else {
             throw .system(SystemError("remove \(temporaryPath)", errno: errno))
@@ -48,7 +49,7 @@ package struct ServerSocketFile: Sendable {
 
     package func publish(_ place: String) throws(AppServerError) -> Identity {
         var information = stat()
-        // The socket is unreachable until its permissions are set.
+        // Set the permissions before clients can see the socket.
         guard lchown(place, owner ?? uid_t.max, group) == 0 else {
             throw .system(SystemError("change the group of \(place) to \(group)", errno: errno))
         }
@@ -70,11 +71,11 @@ package struct ServerSocketFile: Sendable {
 
     private func isAnswered() throws(AppServerError) -> Bool {
         let descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
-        guard descriptor >= 0 else { throw .system(SystemError("try \(path)", errno: errno)) }
+        guard descriptor >= 0 else { throw .system(SystemError("connect to \(path)", errno: errno)) }
         defer { close(descriptor) }
-        // Non-blocking: a hung process must not block this one.
+        // Do not block: the process at the other end may hang.
         guard fcntl(descriptor, F_SETFL, O_NONBLOCK) == 0 else {
-            throw .system(SystemError("try \(path)", errno: errno))
+            throw .system(SystemError("connect to \(path)", errno: errno))
         }
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
@@ -87,9 +88,9 @@ package struct ServerSocketFile: Sendable {
         if result == 0 { return true }
         switch errno {
         case ECONNREFUSED, ENOENT: return false
-        // It listens with a full backlog.
+        // The other process listens, but its backlog is full.
         case EAGAIN, EINPROGRESS: return true
-        default: throw .system(SystemError("try \(path)", errno: errno))
+        default: throw .system(SystemError("connect to \(path)", errno: errno))
         }
     }
 }

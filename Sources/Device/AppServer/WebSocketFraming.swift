@@ -13,10 +13,10 @@ final class WebSocketFraming: ChannelDuplexHandler {
     static let path = "/altnet"
 
     private var isClosing = false
-    /// Content of all frames of one read, copied because a frame keeps its whole read buffer.
+    /// Copy of the content of all frames from one read. A frame itself would keep its whole read buffer.
     private var received = ByteBuffer()
     private var isPongUnderWay = false
-    /// Newest ping during a pending pong. Only this one needs an answer (RFC 6455, 5.5.3).
+    /// Newest ping that arrived while a pong was being sent. Earlier pings need no answer (RFC 6455, 5.5.3).
     private var waitingPing: ByteBuffer?
     private var isReadWaiting = false
 
@@ -32,7 +32,7 @@ final class WebSocketFraming: ChannelDuplexHandler {
             isClosing = true
             passOn(context)
             write(.connectionClose, frame.unmaskedData, context)
-            // Earlier requests are answered first, as at the end of a line stream.
+            // The connection then answers earlier requests and ends, as when a client closes its sending half.
             context.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
         default: break
         }
@@ -91,7 +91,7 @@ final class WebSocketFraming: ChannelDuplexHandler {
 extension ChannelPipeline.SynchronousOperations {
     /// Waits for the HTTP/1.1 upgrade, then places the WebSocket's framing before `handler`.
     /// - Parameters:
-    ///   - limit: limits the client's bytes before the proof of its key. The caller lifts it then.
+    ///   - limit: limits the client's bytes until it has proved its key. Then the caller lifts the limit.
     ///   - exchange: answers any other request; nil without pages.
     func addWebSocket(before handler: HandshakeHandler, _ limit: WebByteLimit, or exchange: BrowserExchange?) throws {
         let other: any ChannelHandler & RemovableChannelHandler = exchange ?? NoUpgradeHandler()

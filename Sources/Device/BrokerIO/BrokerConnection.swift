@@ -24,7 +24,6 @@ package final class BrokerConnection {
 
     private var handle: OpaquePointer { attempt.handle }
 
-    /// - Parameter limit: limit of simultaneous attempts.
     /// - Throws: ``BrokerFault`` if libmosquitto rejects an option, a certificate or a key.
     package init(
         _ hello: BrokerHello, to address: BrokerAddress, user: String?, _ secrets: BrokerSecrets,
@@ -74,7 +73,7 @@ package final class BrokerConnection {
     }
 
     /// Processes input, output and libmosquitto's timers.
-    /// - Parameter isReady: true if ``wait`` is ready.
+    /// - Parameter isReady: true if the descriptor of ``wait`` is ready.
     package func proceed(isReady: Bool) {
         switch stage {
         case .connecting:
@@ -98,7 +97,7 @@ package final class BrokerConnection {
             if isReady {
                 check(mosquitto_want_write(handle) ? mosquitto_loop_write(handle, 1) : mosquitto_loop_read(handle, 1))
             }
-            if attempt.hasExactlyOnce { end("it sends with a wrong quality of service") }
+            if attempt.hasExactlyOnce { end("it sent a message with QoS 2, which is not supported") }
             if stage == .open { check(mosquitto_loop_misc(handle)) }
         case .ended: break
         }
@@ -172,7 +171,7 @@ package final class BrokerConnection {
         case MOSQ_ERR_SUCCESS: if message.isAcknowledged { numbers[identifier] = number }
         case MOSQ_ERR_NO_CONN, MOSQ_ERR_CONN_LOST, MOSQ_ERR_ERRNO, MOSQ_ERR_TLS: check(code)
         default:
-            // The broker refuses this message, so do not send it again.
+            // Any other error concerns only this message, which would fail again: do not repeat it.
             events.append(.publishRefused(number, "\(message.topic.printable): \(Self.text(code, errno))"))
         }
     }
@@ -183,7 +182,7 @@ package final class BrokerConnection {
         guard reason == 0 else {
             let text = Self.reason(reason)
             switch reason {
-            // Unsupported version, client id, name or password, not authorised, banned, bad method, server moved.
+            // Wrong version, client ID, name or password; not authorised; banned; bad method; server moved.
             case 1, 132, 133, 134, 135, 138, 140, 156, 157: end("it refuses this device: \(text)", .refused)
             default: end("it rejects the connection: \(text)")
             }
@@ -210,7 +209,7 @@ package final class BrokerConnection {
     }
 
     fileprivate func disconnected(_ reason: Int32) {
-        // Codes from 128 come from the broker. libmosquitto returns its own, lower ones to the caller as well.
+        // Codes from 128 come from the broker. Lower codes come from libmosquitto, whose functions return them as well.
         guard reason >= 128 else { return }
         switch reason {
         case 142: end("another client has the same client ID", .takenOver)
@@ -235,7 +234,7 @@ package final class BrokerConnection {
         guard count <= BridgeLimits.packet else { return end("it sent a packet above the size limit: \(count) bytes") }
         guard let topic = message.topic else { return }
         var alias: UInt16 = 0
-        // No alias was offered, and libmosquitto would store the topic of each.
+        // This client does not allow aliases, because libmosquitto would store the topic of each one.
         guard
             mosquitto_property_read_int16(properties, Int32(MQTT_PROP_TOPIC_ALIAS.rawValue), &alias, false) == nil
         else { return end("it uses a topic alias, which is not supported") }
@@ -317,11 +316,11 @@ extension BrokerConnection {
                 throw BrokerFault(problem: "cannot \(attempt): \(String(cString: mosquitto_strerror(code)))")
             }
         }
-        try require(mosquitto_int_option(handle, MOSQ_OPT_PROTOCOL_VERSION, MQTT_PROTOCOL_V5), "speak MQTT 5")
+        try require(mosquitto_int_option(handle, MOSQ_OPT_PROTOCOL_VERSION, MQTT_PROTOCOL_V5), "select MQTT 5")
         try require(
             mosquitto_int_option(handle, MOSQ_OPT_RECEIVE_MAXIMUM, Int32(clamping: hello.receiveMaximum)),
             "limit the messages in flight")
-        try require(mosquitto_int_option(handle, MOSQ_OPT_TCP_NODELAY, 1), "send at once")
+        try require(mosquitto_int_option(handle, MOSQ_OPT_TCP_NODELAY, 1), "set TCP_NODELAY")
         if address.isEncrypted {
             if let shared = secrets.shared {
                 let code = shared.key.withBytes { bytes in
@@ -338,7 +337,7 @@ extension BrokerConnection {
         }
         let password = secrets.password?.withBytes { String(decoding: $0, as: UTF8.self) }
         if user != nil || password != nil {
-            try require(mosquitto_username_pw_set(handle, user, password), "use the name and the password")
+            try require(mosquitto_username_pw_set(handle, user, password), "set the user name and the password")
         }
         guard let message = hello.will else { return }
         var will: OpaquePointer?
@@ -362,7 +361,7 @@ extension BrokerConnection {
             mosquitto_property_add_int32(
                 &properties, Int32(MQTT_PROP_MAXIMUM_PACKET_SIZE.rawValue), UInt32(clamping: hello.maximumPacket))
                 == MOSQ_ERR_SUCCESS.rawValue
-        else { throw BrokerFault(problem: "no memory") }
+        else { throw BrokerFault(problem: "out of memory") }
         return properties
     }
 
@@ -416,7 +415,7 @@ package final class AttemptLimit: Sendable {
 }
 
 /// The blocking part of a connection: name lookup, TCP and the start of TLS.
-private final class BrokerAttempt: @unchecked Sendable {  // The thread uses the handle first, then the owner.
+private final class BrokerAttempt: @unchecked Sendable {  // First the thread uses the handle, then the owner does.
     let handle: OpaquePointer
     let ended = Wakeup()
     /// Receives the callbacks; nil until the thread has finished, and after the owner is gone.
@@ -450,11 +449,11 @@ private final class BrokerAttempt: @unchecked Sendable {  // The thread uses the
     /// Last error in libmosquitto's log, at most 200 characters.
     var lastError: String? { error.withLock { $0 } }
 
-    /// True if the broker has sent a QoS 2 message. libmosquitto holds up to 16 of these, of any size, until the broker
-    /// releases them. Only its log reports them.
+    /// True if the broker has sent a QoS 2 message. libmosquitto holds up to 16 such messages, of any size, until the
+    /// broker releases them. Only libmosquitto's log reports them.
     var hasExactlyOnce: Bool { exactlyOnce.withLock { $0 } }
 
-    /// - Parameter text: line of libmosquitto's log, as in `Client pump-7 received PUBLISH (d0, q2, r0, m1, 'a', ...`.
+    /// - Parameter text: line of libmosquitto's log, such as `Client a received PUBLISH (d0, q2, r0, m1, 'b', ...`.
     private static func mentionsExactlyOnce(_ text: UnsafePointer<CChar>) -> Bool {
         let mark = "received PUBLISH (d"
         guard let found = strstr(text, mark) else { return false }
@@ -496,7 +495,7 @@ private final class BrokerAttempt: @unchecked Sendable {  // The thread uses the
         return true
     }
 
-    private struct Given: @unchecked Sendable {  // Handed over, not shared.
+    private struct Given: @unchecked Sendable {  // The thread takes it over; nothing else uses it.
         let properties: OpaquePointer?
     }
 

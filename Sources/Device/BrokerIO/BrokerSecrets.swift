@@ -3,7 +3,7 @@ import Glibc
 
 /// Credentials for the broker: files in one folder, or credentials of the service (systemd.exec(5), LoadCredential=).
 package struct BrokerSecrets {
-    /// Path of the PEM file with the authorities for the broker's certificate; nil for the system's.
+    /// Path of the PEM file with the authorities for the broker's certificate; nil for the system's authorities.
     package var authorities: String?
     /// Paths of the PEM files with the device's certificate and its key; both or neither.
     package var certificate: String?
@@ -20,7 +20,7 @@ package struct BrokerSecrets {
     package init(authorities: String?) { self.authorities = authorities }
 
     /// - Parameters:
-    ///   - folder: folder of the files; nil for the service's credentials, or else ``folder``.
+    ///   - folder: folder of the files; nil for the service's credentials or, without these, ``folder``.
     ///   - credentials: value of `$CREDENTIALS_DIRECTORY`.
     /// - Throws: ``BrokerSecretsFault`` if a file cannot be read or is malformed.
     package init(folder: String?, credentials: String?) throws(BrokerSecretsFault) {

@@ -25,7 +25,7 @@ package struct OwnerConnection {
 
     static let retryAfter = Duration.seconds(3)
 
-    /// - Parameter run: name that no other client of the broker has.
+    /// - Parameter run: end of the client ID, which must be unique at the broker.
     package init(_ address: BrokerAddress, user: String?, _ secrets: BrokerSecrets, run: String) {
         (self.address, self.user, self.secrets, name) = (address, user, secrets, "altnet-fleet-\(run)")
         connect()

@@ -21,8 +21,8 @@ package final class AccessPointPage: Sendable {
         (self.page, self.loop, self.onBrowserRequest) = (page, loop, onBrowserRequest)
     }
 
-    /// - Parameter interface: interface of the access point; others are not served.
-    /// - Throws: a system error, for example if another program has a port. Then nothing is open.
+    /// - Parameter interface: interface of the access point. Clients on other interfaces are not served.
+    /// - Throws: a system error, for example if another program uses a port. Then neither port is open.
     package func open(on interface: String, address: IPv4Address) async throws {
         await close()
         guard let place = IPAddress(bytes: address.bytes) else { return }

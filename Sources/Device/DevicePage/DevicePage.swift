@@ -3,17 +3,17 @@ import AppProtocol
 import AppServer
 import Synchronization
 
-/// The device's web page: on the setup access point without a key, in the network with one. ``Site`` decides, this
-/// class queries the device and carries out commands.
+/// The device's web page. It needs a key in the network, but not on the setup access point. ``Site`` makes the
+/// decisions; this class queries the device and carries out commands.
 package final class DevicePage: Sendable {
     private let service: any DeviceService
     private let names: PageWriter.LocalNames
-    /// Names that replace hashes, so that no page helps to guess passwords.
+    /// Names of networks on pages. They replace hashes, because hashes could help to guess passwords.
     private let networkNames = NetworkNames()
     private let clock: ServerClock
     private let site: Mutex<Site>
     private let trace = Mutex(SignalTrace())
-    /// Request limits of one phone, and of all together.
+    /// Limits of the request rate, for one phone and for all phones together.
     private let rates = SiteRates(AppServer.RequestRate(perSecond: 20, burst: 60), maximum: 256)
     private let all = Mutex(TokenBucket(100, per: .seconds(1), burst: 400))
 
@@ -91,7 +91,7 @@ package final class DevicePage: Sendable {
             let shown = site.withLock { $0.shown(view, facts) }
             return PageWriter(visitor, names: names, networkNames: networkNames).response(
                 to: shown, facts, at: clock.now)
-        // A command is followed by a page, never by another command.
+        // After a command, the site returns a page, never another command.
         case .perform: return BrowserResponse(500)
         }
     }

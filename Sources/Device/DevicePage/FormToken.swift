@@ -3,7 +3,8 @@ import AppProtocol
 import AppServer
 import Crypto
 
-/// Proves that the device recently gave the form to this client, against cross-site forms. The device stores no tokens.
+/// Tokens which prove that the device has recently given a form to this client. They prevent cross-site forms. The
+/// device stores no tokens.
 struct FormTokens: Sendable {
     private let key = SymmetricKey(size: .bits256)
 
@@ -44,7 +45,7 @@ struct WebSessions: Sendable {
     /// Time without a page request until a session ends.
     static let idleTime = Duration.seconds(1800)
     static let lifetime = Duration.seconds(43_200)
-    /// Maximum number of sessions. The key with the most sessions loses its least recently used one.
+    /// Maximum number of sessions. Beyond it, the key with the most sessions loses its least recently used one.
     static let maximum = 32
 
     private var sessions: [String: Session] = [:]
@@ -63,7 +64,7 @@ struct WebSessions: Sendable {
         return name
     }
 
-    /// - Returns: the session's key; nil if the session has ended or the key has changed.
+    /// - Returns: the session's key; nil if the session is unknown or has ended, or the key has changed.
     mutating func key(of name: String, in keys: any AppKeyDirectory, at now: Instant) -> AppKey? {
         guard var session = sessions[name] else { return nil }
         let key = keys.key(named: session.key)

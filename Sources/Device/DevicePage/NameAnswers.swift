@@ -1,6 +1,6 @@
 import DNS
 
-/// DNS answers on the setup access point: every name resolves to the device, so that phones find its page.
+/// DNS answers on the setup access point. Every name resolves to the device, so that phones find its page.
 struct NameAnswers: Sendable {
     /// IPv4 address of four bytes.
     let address: [UInt8]

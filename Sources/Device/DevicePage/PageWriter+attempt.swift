@@ -17,7 +17,7 @@ extension PageWriter {
         }
     }
 
-    /// Shows where to find the result, because the radio may leave before a later page.
+    /// Tells the user where to find the result, because the radio may leave before a later page.
     private func trying(_ attempt: SwitchAttempt, _ phase: SwitchPhase) -> BrowserResponse {
         var how: [HTML] = [.tag("li", text: localized(.tryingHow))]
         if let url = visitor.place.url { how.append(.tag("li", text: localized(.tryingAgain, "\(url)/"))) }

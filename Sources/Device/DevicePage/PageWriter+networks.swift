@@ -27,7 +27,7 @@ extension PageWriter {
             content.append(form("/scan", [.tag("button", [.class("plain")], text: localized(.searchAgain))]))
         }
         let path = visitor.isSignedIn ? "/networks" : "/"
-        // No refresh once the user may have filled in the form.
+        // Stops refreshing once the user may have filled in the form.
         let isUntouched = isScanning && offers.isEmpty
         return page(
             status, title: localized(visitor.isSignedIn ? .networks : .chooseNetwork), path: path,
@@ -133,7 +133,7 @@ extension PageWriter {
             ])
     }
 
-    /// List of networks for a user without the role `switch`.
+    /// Returns the list of networks for a user without the role `switch`.
     private func listing(_ offers: [NetworkOffer]) -> HTML {
         .tag("ul", [.class("networks")], offers.filter(\.choice.isJoinable).map { .tag("li", [], describe($0)) })
     }

@@ -70,7 +70,7 @@ extension PageWriter {
                 .tag("text", [.init("x", "4"), .init("y", "\(y(signal) - 4)")], text: "\(signal) dBm"),
             ]
         }
-        // The newest sample: a polyline with one point is invisible.
+        // Marks the newest sample, because a polyline with one point is invisible.
         let dot = HTML.tag(
             "circle", [.init("cx", "\(x(last.time))"), .init("cy", "\(y(last.signal))"), .init("r", "5")])
         let picture = HTML.tag(

@@ -2,7 +2,7 @@ import AgentModel
 import AppProtocol
 import AppServer
 
-/// Renders pages from values only: it never queries the device.
+/// Renders pages from values only, without queries to the device.
 struct PageWriter: Sendable {
     let visitor: Visitor
     let localized: Translation
@@ -89,7 +89,7 @@ struct PageWriter: Sendable {
                     + "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
             ),
         ]
-        // Renewed with every page, so that a language chosen by link persists.
+        // Renews the cookie with every page, so that a language chosen by link persists.
         let secure = visitor.place == .network ? "; Secure" : ""
         headers.append(
             (

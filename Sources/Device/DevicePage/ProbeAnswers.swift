@@ -1,7 +1,7 @@
 import AppServer
 
-/// Answers to connectivity checks of operating systems. A redirection makes them open the device's page. The expected
-/// content keeps a phone in its network once setup is done.
+/// Answers to connectivity checks of operating systems. A redirection makes the phone open the device's page. The
+/// expected content keeps the phone in its network once setup is done.
 enum ProbeAnswers {
     /// Returns the expected answer; nil for requests that are not a known check.
     static func success(host: String, path: String) -> BrowserResponse? {

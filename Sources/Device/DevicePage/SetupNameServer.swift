@@ -3,14 +3,14 @@ import AppServer
 import NIOCore
 import NIOPosix
 
-/// The name server of the setup access point, over UDP only: all answers are short.
+/// The name server of the setup access point. It uses only UDP, because all answers are short.
 final class SetupNameServer: ChannelInboundHandler, Sendable {
     typealias InboundIn = AddressedEnvelope<ByteBuffer>
     typealias OutboundOut = AddressedEnvelope<ByteBuffer>
 
     private let answers: NameAnswers
     private let clock: ServerClock
-    /// Request limit of one phone; a flood is dropped.
+    /// Limit of the query rate of one phone. Further queries are dropped.
     private let rates = SiteRates(AppServer.RequestRate(perSecond: 50, burst: 100), maximum: 256)
     private let all: NIOLoopBoundBox<TokenBucket>
 
@@ -37,7 +37,7 @@ final class SetupNameServer: ChannelInboundHandler, Sendable {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let question = unwrapInboundIn(data)
-        // Drops answers while the link is busy: phones ask again.
+        // Drops answers while the link is busy, because phones ask again.
         guard context.channel.isWritable, let site = question.remoteAddress.site,
             rates.consume(site, and: &all.value, at: clock.now) == nil,
             let answer = answers.answer(question.data.readableBytesView)
@@ -47,6 +47,6 @@ final class SetupNameServer: ChannelInboundHandler, Sendable {
         )
     }
 
-    /// Ignores ICMP errors of clients that are gone.
+    /// Ignores ICMP errors caused by clients that have left.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {}
 }

@@ -1,6 +1,6 @@
 import AgentModel
 
-/// The signal of the last hour for a chart: at most one sample each half minute.
+/// The signal of the last hour for a chart, at most one sample every half minute.
 struct SignalTrace: Sendable {
     struct Sample: Sendable, Equatable {
         let time: Instant

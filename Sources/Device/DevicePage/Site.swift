@@ -82,7 +82,7 @@ struct Site: Sendable {
         }
     }
 
-    /// The device is already in that network, with the same password.
+    /// Answers a request for the network that the device is already in, with the same password.
     private mutating func reach(_ choice: NetworkChoice?, named ssid: SSID, _ visitor: Visitor) -> Effect {
         let outcome = SwitchStatus(switchId: "", phase: .committed)
         return beginAttempt(
@@ -99,7 +99,7 @@ struct Site: Sendable {
         attempt?.outcome = status
     }
 
-    /// Whether to start a scan, because no network is known. It needs no form, as it changes nothing.
+    /// True if a scan must start, because no network is known. A scan needs no form, because it changes nothing.
     mutating func wantsScan(for view: View, _ facts: Facts, at now: Instant) -> Bool {
         guard case .networks = view, let scan = facts.scan, scan.networks.isEmpty, !scan.isScanning,
             scans.consumeIfReady(at: now)
@@ -110,7 +110,7 @@ struct Site: Sendable {
     mutating func shown(_ view: View, _ facts: Facts) -> View {
         if let status = facts.attempt { record(status) }
         guard case .attempt(let shown) = view, facts.attempt == nil, !shown.isOver else { return view }
-        // The device has restarted and does not have this switch.
+        // The device has restarted and does not know this switch.
         if attempt?.switchID == shown.switchID { attempt = nil }
         return .networks(chosen: shown.network, nil)
     }
@@ -163,7 +163,7 @@ struct Site: Sendable {
         case ("/networks", _): return .show(.networks(chosen: nil, nil), visitor)
         case ("/history", .network): return .show(.history, visitor)
         case ("/diagnosis", .network): return .show(.diagnosis(isRun: false), visitor)
-        // Reloads of form targets: the form is not sent again.
+        // A reload of a form's target does not send the form again.
         case ("/join", _), ("/move", _), ("/scan", _), ("/sign-in", _), ("/sign-out", _):
             return .answer(Self.redirect(to: attempt == nil ? "/" : "/result"))
         default: return .show(.error(404, .errorNotFound, detail: nil), visitor)
@@ -268,7 +268,7 @@ struct Site: Sendable {
         return .answer(response)
     }
 
-    /// Returns the key that the user typed, or pasted as a pairing code; nil if it is wrong or not valid.
+    /// Returns the key that the user has typed, or pasted as a pairing code; nil if the key is wrong or not valid.
     private func key(shownBy given: Secret) -> AppKey? {
         let shown = given.withBytes { bytes -> (KeyName, Secret)? in
             let text = bytes.drop { $0 == UInt8(ascii: " ") }

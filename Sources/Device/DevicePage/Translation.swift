@@ -12,7 +12,7 @@ enum Language: String, Sendable, CaseIterable {
             return (tag, weight.isFinite ? weight : 0)
         }
         let known = ranges.filter { Language(rawValue: $0.0) != nil && $0.1 > 0 }
-        // The first of equal weights counts.
+        // Chooses the first language of those with equal weight.
         let best = known.reduce(nil as (String, Double)?) { best, range in
             best.map { $0.1 >= range.1 } ?? false ? best : range
         }

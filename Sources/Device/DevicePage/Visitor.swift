@@ -8,19 +8,19 @@ enum PageContext: Sendable, Hashable {
     /// The visitor is in the network, uses TLS and has one of the device's keys.
     case network
 
-    /// The page's URL for a user to type; nil if the browser already has it.
+    /// URL of the page that a user can type; nil if the browser already has it.
     var url: String? {
         guard case .accessPoint(let address, let port) = self else { return nil }
         return "http://\(address)" + (port == 80 ? "" : ":\(port)")
     }
 
-    /// Whether the `Host` header names this page, and not one that the name server redirected here.
+    /// Whether the `Host` header names this page, and not another name that the name server resolves to the device.
     func isOwn(host: String?) -> Bool {
         guard let host else { return false }
         switch self {
         case .accessPoint(let address, let port):
             return host == "\(address):\(port)" || port == 80 && host == "\(address)"
-        // Any name of the device is accepted. The certificate protects against other hosts.
+        // Accepts any name. The certificate protects against other hosts.
         case .network: return !host.isEmpty
         }
     }
@@ -48,7 +48,7 @@ struct Visitor: Sendable, Equatable {
     var isSignedIn: Bool { session != nil }
 }
 
-/// The device's answers that a page is built from.
+/// Answers of the device from which a page is built.
 struct Facts: Sendable {
     var scan: ScanResults?
     var isScanning = false
@@ -74,7 +74,7 @@ enum View: Sendable, Equatable {
     var questions: [Request.Body] {
         switch self {
         case .networks: [.getScan, .getBackups, .getNetwork]
-        // A failed attempt shows the networks again.
+        // After a failed attempt, the page shows the networks again.
         case .attempt(let attempt): [.getSwitch(SwitchQuery(switchId: attempt.switchID)), .getNetwork, .getScan]
         case .live(let attempt): [.getSwitch(SwitchQuery(switchId: attempt.switchID))]
         case .status: [.getNetwork]

@@ -5,7 +5,7 @@ import MQTTBridge
 /// One device of a fleet, read from the messages that the broker retains.
 public struct DeviceEntry: Sendable, Equatable {
     public let id: String
-    /// Availability; nil if the broker retains none of the device.
+    /// Whether the device is online; nil if the broker retains no availability message.
     public var isOnline: Bool?
     public var status: StatusMessage?
     public var signal: SignalReading?
@@ -13,26 +13,28 @@ public struct DeviceEntry: Sendable, Equatable {
 
     public init(id: String) { self.id = id }
 
-    /// Signs that a device may be lost soon or does not do its work.
+    /// Signs that the device may soon be unreachable or does not work properly.
     public enum Risk: String, Sendable, Codable, CaseIterable {
         /// Fewer than two stored networks are known to work.
         case oneNetwork
-        /// Wi-Fi signal below ``weakSignal``.
+        /// The Wi-Fi signal is below ``weakSignal``.
         case weakSignal
-        /// The connection does not reach the required level.
+        /// The device does not reach the internet or the servers that it needs.
         case notConnected
+        /// The radio has a fault.
         case radio
-        /// At least ``manyOutages`` outages today.
+        /// The device had at least ``manyOutages`` outages today.
         case outages
     }
 
-    /// Signal in dBm, for every band. The failover policy has thresholds of its own: -70 on 2.4 GHz, -76 on 5 GHz.
+    /// Signal in dBm below which the device is at risk, on every band. The failover policy uses other thresholds: -70
+    /// dBm on 2.4 GHz and -76 dBm on 5 GHz.
     public static let weakSignal = -75
     public static let manyOutages = 3
-    /// Maximum age of a network's last sighting for it to count as present.
+    /// Maximum age of a network's last sighting. A network that was seen earlier does not count as working.
     static let recent = Duration.seconds(86_400)
 
-    /// Latest time in the device's messages, by the device's clock; nil if they have none.
+    /// Latest time in the device's messages, by the device's clock; nil if the messages contain no time.
     public var lastSeen: Timestamp? {
         [status?.told, status?.network.since, status?.outages.last?.ended, backups?.newestSight].compactMap(\.self)
             .max()
@@ -52,8 +54,8 @@ public struct DeviceEntry: Sendable, Equatable {
         return risks
     }
 
-    /// Number of stored networks, by name, that work: in use and online, or seen within ``recent`` and without a
-    /// failure.
+    /// Counts the stored networks that work, by SSID. A network works if the device is online in it, or has seen it
+    /// within ``recent`` and reports no failure.
     private static func workingNetworks(_ backups: BackupList, _ status: StatusMessage, at time: Timestamp?) -> Int {
         let working = backups.stored.filter { network in
             if status.network.state == .online, network.ssid == status.network.ssid { return true }
@@ -63,8 +65,8 @@ public struct DeviceEntry: Sendable, Equatable {
         return Set(working.map(\.ssid)).count
     }
 
-    /// Current problem of the device, else the reason of its last outage: a code of the app protocol. Nil without
-    /// either.
+    /// Current problem of the device, or else the reason of its last outage, as a code of the app protocol; nil if
+    /// there is neither.
     public var reason: String? {
         status.flatMap { status in
             status.network.radio?.fault ?? status.network.connectivity?.problem?.rawValue
@@ -79,9 +81,9 @@ extension BackupList {
 
 /// Selects devices of a fleet. A device must meet all conditions that are set.
 public struct DeviceFilter: Sendable, Equatable {
-    /// Minimum time since the device was last seen. Devices without a time match too.
+    /// Minimum time since the device was last seen. Devices with an unknown time match too.
     public var unseenFor: Duration?
-    /// Risks of which a device has at least one; nil to accept every device.
+    /// Risks to select. A device must have at least one of them; nil selects every device.
     public var risks: Set<DeviceEntry.Risk>?
     public var reason: String?
 
@@ -103,11 +105,11 @@ public struct DeviceFilter: Sendable, Equatable {
 /// All devices for which the broker retains a message, by ID.
 public struct Roster: Sendable {
     public private(set) var devices: [String: DeviceEntry] = [:]
-    /// Number of messages that could not be decoded, or that exceeded the limit of devices.
+    /// Number of ignored messages: malformed ones, and those of devices above the limit.
     public private(set) var strange = 0
     private let prefix: String
 
-    /// Maximum number of devices; a broker may send any number. Further devices are ignored.
+    /// Maximum number of devices, to limit memory. Messages of further devices are ignored.
     private static let most = 1_000_000
 
     public init(prefix: String) { self.prefix = prefix }
@@ -128,7 +130,7 @@ public struct Roster: Sendable {
             return nil
         }
         var device = devices[id] ?? DeviceEntry(id: id)
-        // An empty payload means that the broker retains nothing.
+        // The payload is empty if the broker retains nothing.
         let payload = message.payload.isEmpty ? nil : message.payload
         do throws(ProtocolError) {
             switch part {

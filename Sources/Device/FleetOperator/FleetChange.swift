@@ -1,16 +1,17 @@
 import AgentModel
 import AppProtocol
 
-/// A newer password for the devices of a fleet, read from the owner's file: the body of `password.stage` and two more
-/// fields.
+/// A new password for the devices of a fleet, read from the owner's file. The file contains the body of
+/// `password.stage` and two optional fields.
 ///
 /// ```
 /// {"changeId":"2026-12","ssid":"HomeNet","password":"correct horse 2","keepFor":604800,"confirmWithin":120}
 /// ```
 public struct FleetChange: Sendable, Equatable {
     public let staging: PasswordStaging
-    /// Seconds (``ProtocolLimits/confirmWithin``) until an unconfirmed switch to the newer password is undone. Each
-    /// device tries it at once. Nil: devices keep both passwords until their network accepts the newer one.
+    /// Seconds until an unconfirmed switch to the new password is undone, in ``ProtocolLimits/confirmWithin``. Each
+    /// device tries the new password at once. If nil, devices keep both passwords until their network accepts the new
+    /// one.
     public let confirmWithin: Int?
     /// IDs of the devices to change; nil for all devices with a key.
     public let devices: Set<String>?
@@ -19,7 +20,7 @@ public struct FleetChange: Sendable, Equatable {
         (self.staging, self.confirmWithin, self.devices) = (staging, confirmWithin, devices)
     }
 
-    /// - Throws: `ProtocolError` without any part of the password.
+    /// - Throws: `ProtocolError`, which contains no part of the password.
     public init(file: [UInt8]) throws(ProtocolError) {
         self = try Line.decode(FleetChange.self, from: file, atMost: 16 << 20)
     }
@@ -43,8 +44,8 @@ extension FleetChange: Decodable {
     }
 }
 
-/// Keys of devices, one a line: a pairing code, or device ID, blanks and key. Empty lines and lines with a first `#`
-/// are skipped.
+/// Reads the keys of devices, one per line: a pairing code, or a device ID, blanks and the key. Skips empty lines and
+/// lines that begin with `#`.
 public enum DeviceKeyLines {
     public struct Fault: Error, Equatable, CustomStringConvertible {
         public let line: Int
@@ -53,7 +54,7 @@ public enum DeviceKeyLines {
         public var description: String { "line \(line): \(problem)" }
     }
 
-    /// - Throws: ``Fault`` without any part of a key.
+    /// - Throws: ``Fault``, which contains no part of a key.
     public static func read(_ bytes: [UInt8]) throws(Fault) -> [String: DeviceKey] {
         var keys: [String: DeviceKey] = [:]
         for (index, line) in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated() {
@@ -89,18 +90,18 @@ public enum DeviceKeyLines {
     }
 }
 
-/// Progress of each device with a change, stored in a file so that an interrupted change can continue. Contains no
-/// secret.
+/// Progress of a change on each device. It is stored in a file, so that an interrupted change can continue, and
+/// contains no secret.
 public struct RolloutRecord: Sendable, Equatable, Codable {
     public enum Phase: String, Sendable, Codable, CaseIterable {
         /// The device was not asked yet, or did not answer.
         case waiting
         /// The device keeps both passwords.
         case staged
-        /// The device tries the newer password.
+        /// The device tries the new password.
         case trying
         case committed
-        /// Uses only the old password.
+        /// The device uses only the old password.
         case undone
         /// The device refuses the change.
         case refused

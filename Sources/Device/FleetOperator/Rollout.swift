@@ -2,11 +2,11 @@ import AgentModel
 import AppProtocol
 import MQTTBridge
 
-/// Changes a password on the devices of a fleet. A value without I/O: messages of the broker go in, messages to publish
-/// come out.
+/// Changes a password on the devices of a fleet. Performs no I/O: takes the broker's messages and returns messages to
+/// publish.
 ///
 /// ```
-///   waiting -- key.agree, password.stage --> staged -- its network takes it -------------> committed
+///   waiting -- key.agree, password.stage --> staged -- its network accepts it -----------> committed
 ///                                              |                                            ^
 ///                                              +-- network.switch --> trying -- confirmed --+
 ///                                              |                        |
@@ -55,19 +55,21 @@ public struct Rollout: Sendable {
         case drop
     }
 
-    /// Time limit for an answer, pause after a failed request, and failed requests in a row before a device is skipped.
+    /// Time limit for an answer.
     static let answerWithin = Duration.seconds(30)
+    /// Pause after a failed request.
     static let rest = Duration.seconds(5)
+    /// Number of failed requests in a row after which a device is skipped.
     static let attempts = 4
-    /// Time allowed for scan and join, added to the time for confirmation.
+    /// Time limit for scan and join, without the time for confirmation.
     static let joining = Duration.seconds(120)
     private static let look = Duration.seconds(1)
 
     /// - Parameters:
     ///   - keys: keys of the devices, by device ID.
-    ///   - run: letters and digits, unique to this run. They name the topic for answers.
-    ///   - atOnce: limit of open requests.
-    ///   - nonce: returns a number that was never used before.
+    ///   - run: name of this run: unique letters and digits, used in the topic for answers.
+    ///   - atOnce: maximum number of open requests.
+    ///   - nonce: returns a nonce that was never used before.
     ///   - time: returns the time of day, for the expiry of requests.
     public init(
         _ change: FleetChange, _ goal: Goal, keys: [String: DeviceKey], record: RolloutRecord? = nil,
@@ -81,7 +83,7 @@ public struct Rollout: Sendable {
         self.record = record ?? RolloutRecord(changeId: change.staging.changeId)
         roster = Roster(prefix: prefix)
         for id in self.keys.keys where self.record.devices[id] == nil { self.record.devices[id] = .init(.waiting) }
-        // Repeat the requests that an earlier run left unanswered.
+        // An earlier run ended during these trials. Repeat them.
         for (id, device) in self.record.devices where device.phase == .trying {
             self.record.devices[id]?.phase = .staged
         }
@@ -176,8 +178,8 @@ public struct Rollout: Sendable {
         return messages + askDevices(at: now)
     }
 
-    /// Marks the retained messages as complete. Asks all devices if there were none: some brokers retain nothing for
-    /// subscriptions with wildcards.
+    /// Marks the retained messages as complete. If none arrived, asks all devices: some brokers send no retained
+    /// messages to subscriptions with wildcards.
     private mutating func heardKept() {
         hasHeardKept = true
         guard roster.devices.isEmpty, !asksUnknown else { return }
@@ -194,7 +196,7 @@ public struct Rollout: Sendable {
 
     // MARK: Plan
 
-    /// Steps that a rollout would take, judged by the retained messages alone.
+    /// Steps that a rollout would take, according to the retained messages.
     public struct Plan: Sendable, Equatable, Encodable {
         public enum Step: String, Sendable, Encodable, CaseIterable {
             case stage, drop, nothing, offline, unknown, notStored
@@ -266,7 +268,7 @@ public struct Rollout: Sendable {
         let body: Request.Body
         switch step {
         case .agree(let nonce): body = .agreeKey(SealingKeyQuery(nonce: nonce))
-        // `stage` follows the answer to `agree`: it is sealed with the key in that answer.
+        // `handleAnswer` sends `stage`, sealed with the key in the answer to `agree`.
         case .stage: return nil
         case .attempt:
             guard let hash = staged(of: id)?.hash else {
@@ -336,7 +338,7 @@ public struct Rollout: Sendable {
         case .drop where error.code == .unknownNetwork: record(id, .undone)
         case _ where error.code.kind == .tryLater || error.code.kind == .deviceFailure:
             fail(id, at: now)
-        // The device is already in that network or cannot switch now. Its network shows which password is right.
+        // The device is already in that network or cannot switch now. The next step is `drop`.
         case .attempt: endTrial(of: id, error.code.rawValue)
         case .agree, .stage, .drop: refuse(id, error.code.rawValue)
         }
@@ -370,8 +372,8 @@ public struct Rollout: Sendable {
         else { return }
         switch status.phase {
         case .waitingForConfirmation:
-            // The device sent this over the new network, so its connection works. The answer adds nothing and is
-            // ignored.
+            // The device sent this status over the new network, so the connection works. The answer to the confirmation
+            // is ignored.
             let confirmation = message(
                 .confirmSwitch(SwitchQuery(switchId: switchId)), to: id, until: .seconds(change.confirmWithin ?? 60))
             if let confirmation { messages.append(confirmation.message) }
@@ -410,7 +412,7 @@ public struct Rollout: Sendable {
 
     private mutating func refuse(_ id: String, _ reason: String) { record(id, .refused, reason) }
 
-    /// Schedules another request after a pause, up to ``attempts`` failures in a row.
+    /// Schedules another request after a pause. Skips the device after ``attempts`` failures in a row.
     private mutating func fail(_ id: String, at now: Instant) {
         questions = questions.filter { $0.value != id }
         failures[id, default: 0] += 1

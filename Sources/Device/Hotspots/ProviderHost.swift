@@ -2,11 +2,11 @@ import AppProtocol
 import Glibc
 import Linux
 
-/// Serves one connection to the host: answers it, or becomes the provider's process.
+/// Serves one connection to the host: answers the request, or becomes the provider's process.
 public struct ProviderHost: Sendable {
     private let directory: ProviderDirectory
 
-    /// Resource limits of a provider, ample for filling in forms.
+    /// Resource limits of a provider, more than it needs to fill in forms.
     public static let limits = ChildProcess.Limits(
         addressSpace: 1 << 29, fileSize: 1 << 20, processorTime: 60, processes: 64, openFiles: 64)
     /// Maximum bytes of the first line, and its time limit in ms.
@@ -15,7 +15,7 @@ public struct ProviderHost: Sendable {
 
     public init(directory: ProviderDirectory) { self.directory = directory }
 
-    /// Serves the connection on standard input. The answer, or the provider's output, goes there too.
+    /// Serves the connection on standard input. Sends the answer, or the provider's output, to the same connection.
     public func serveStandardInput() throws(ProtocolError) {
         guard let line = Self.firstLine(0) else {
             throw ProtocolError(.malformed, "the request is missing")
@@ -33,7 +33,7 @@ public struct ProviderHost: Sendable {
         }
     }
 
-    /// Replaces this process by the provider. Returns on failure only.
+    /// Replaces this process by the provider. Returns only on failure.
     private func become(_ provider: String) -> ProtocolError {
         guard let program = directory.program(provider) else {
             return ProtocolError(.unsupported, "no provider has this name")
@@ -43,7 +43,7 @@ public struct ProviderHost: Sendable {
         return ProtocolError(.internalError, "cannot start the provider: \(failure)")
     }
 
-    /// Reads the first line byte by byte, as later bytes are for the provider.
+    /// Reads the first line byte by byte, because later bytes are for the provider.
     private static func firstLine(_ descriptor: Int32) -> [UInt8]? {
         var line: [UInt8] = []
         let end = now() + lineTime
@@ -66,7 +66,7 @@ public struct ProviderHost: Sendable {
 
     private func write(_ line: [UInt8]) {
         let bytes = line + [UInt8(ascii: "\n")]
-        // A short line fits into the empty socket. A client that does not read sees the close only.
+        // A short line fits into the empty socket. A client that does not read only sees the connection close.
         _ = bytes.withUnsafeBytes { Glibc.send(1, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
     }
 }
@@ -80,7 +80,7 @@ public struct ProviderDirectory: Sendable {
     public func list() throws(ProtocolError) -> ProviderList {
         guard isTrusted(path, S_IFDIR) else {
             throw ProtocolError(
-                .storageFailed, "the providers' directory is missing, or others than root can write to it")
+                .storageFailed, "the providers' directory is missing, or users other than root can write to it")
         }
         guard let directory = opendir(path) else {
             throw ProtocolError(.storageFailed, "cannot read the providers' directory")

@@ -1,4 +1,4 @@
-/// A file or folder of a board in which programs store networks.
+/// A file or folder in which programs of a board store networks.
 public struct BoardFile: Sendable, Equatable {
     public enum Format: Sendable {
         case networkManager
@@ -21,8 +21,8 @@ public struct BoardFile: Sendable, Equatable {
 
     public var isFolder: Bool { !endings.isEmpty }
 
-    /// Whether the folder's file is read. Backup copies of editors and dpkg are not.
-    /// - Parameter name: name of the file; may not be UTF-8.
+    /// Returns whether to read a file of the folder. Backup copies of editors and dpkg are skipped.
+    /// - Parameter name: name of the file, in any encoding.
     public func matches(_ name: [UInt8]) -> Bool {
         func ends(with ending: String) -> Bool { name.reversed().starts(with: ending.utf8.reversed()) }
         return endings.contains(where: ends) && !Self.copies.contains(where: ends)
@@ -30,7 +30,7 @@ public struct BoardFile: Sendable, Equatable {
 
     private static let copies = ["~", ".bak", ".swp", ".orig", ".dpkg-old", ".dpkg-new", ".dpkg-dist"]
 
-    /// Sources in the order of trust: first files in use, last files from the first setup.
+    /// All sources, the most trusted first. Files in use come before files of the first setup.
     public static let all: [BoardFile] = [
         // Before version 1.14, NetworkManager's files had no ending.
         BoardFile("/etc/NetworkManager/system-connections", .networkManager, endings: [""]),
@@ -53,7 +53,7 @@ public struct BoardFile: Sendable, Equatable {
         BoardFile("/etc/dhcpcd.conf", .dhcpcd),
     ]
 
-    /// Times at which NetworkManager's connections were last up.
+    /// File with the times at which NetworkManager's connections were last up.
     public static let timestamps = "/var/lib/NetworkManager/timestamps"
 
     /// - Parameters:

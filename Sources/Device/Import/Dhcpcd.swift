@@ -1,6 +1,6 @@
 import AgentModel
 
-/// Static addresses in dhcpcd's configuration (dhcpcd.conf(5)).
+/// Reads static addresses from dhcpcd's configuration (dhcpcd.conf(5)).
 public enum DhcpcdSource {
     public static func read(_ bytes: UnsafeRawBufferPointer, from source: String) -> SourceContents {
         reading(bytes, from: source) { text, contents throws(MalformedSource) in

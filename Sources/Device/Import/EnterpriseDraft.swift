@@ -1,26 +1,28 @@
 import AgentModel
 
-/// An enterprise credential as the source states it, mostly with certificates and key in separate files.
+/// An enterprise credential as written in a source. Its certificates and key are mostly in separate files.
 public struct EnterpriseDraft: Sendable, Equatable {
-    /// First method, as written: `peap`, `PEAP`.
+    /// First EAP method as written, such as `peap` or `PEAP`.
     var method: String?
-    /// Inner method, as written: `mschapv2`, `auth=MSCHAPV2`, `Tunneled-PAP`.
+    /// Inner method as written, such as `mschapv2`, `auth=MSCHAPV2` or `Tunneled-PAP`.
     var inner: String?
     var identity: String?
     var anonymousIdentity: String?
     var password: Secret?
     var isPasswordElsewhere = false
-    /// Paths of the files with the certificates and the key.
+    /// Path of the device's certificate.
     var clientCertificate: String?
+    /// Path of the device's private key.
     var privateKey: String?
+    /// Path of the authority's certificate.
     var caCertificate: String?
     var usesSystemAuthorities = false
     /// Domain that contains the name in the server's certificate.
     var serverName: String?
-    /// Name of a setting that altnet cannot store and that may restrict the server's certificate.
+    /// Name of an unsupported setting that may restrict the server's certificate.
     var unknownSetting: String?
 
-    /// Files with all of the system's authorities, on Debian and others.
+    /// Paths of the system's certificate authorities on Debian and other systems.
     static let systemAuthorities: Set<String> = [
         "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem", "/etc/ssl/certs",
     ]
@@ -73,7 +75,7 @@ public struct EnterpriseDraft: Sendable, Equatable {
 
     private static func text(_ secret: Secret) -> String { secret.withBytes { String(decoding: $0, as: UTF8.self) } }
 
-    /// Returns the inner method; nil if altnet does not know it.
+    /// Returns the inner method; nil if altnet does not support it.
     private func innerMethod(of method: EnterpriseCredential.Method) -> EnterpriseCredential.Inner? {
         guard method != .tls, let inner, !inner.isEmpty else { return .mschapv2 }
         let words = inner.lowercased().split(whereSeparator: { " =-".contains($0) })
@@ -103,7 +105,8 @@ public struct EnterpriseDraft: Sendable, Equatable {
 }
 
 extension SourceContents {
-    /// Reads the files that enterprise networks name. Skips networks whose files cannot be read or used.
+    /// Reads the certificates and keys of enterprise networks. Replaces a network by a finding if that fails, or if
+    /// altnet does not support the network.
     /// - Parameter read: returns the content of a file; nil if it cannot be read.
     public mutating func resolveFiles(_ read: (_ path: String) -> Secret?) {
         var resolved: [FoundNetwork] = []

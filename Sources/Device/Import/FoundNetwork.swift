@@ -1,6 +1,6 @@
 import AgentModel
 
-/// A network stored by another program of the board.
+/// A network that another program of the board has stored.
 public struct FoundNetwork: Sendable, Equatable {
     public var ssid: SSID
     public var credential: Credential
@@ -8,9 +8,10 @@ public struct FoundNetwork: Sendable, Equatable {
     public var security: Security?
     public var isHidden = false
     public var address: StaticAddress?
-    /// Whether the address belongs to the interface. At most one of the interface's networks gets it.
+    /// Whether the source configures the address for the interface. At most one network of the interface gets the
+    /// address.
     public var addressIsOfInterface = false
-    /// Name of the interface that the network is restricted to; nil for any.
+    /// Name of the only interface that may join the network; nil for any interface.
     public var interface: String?
     /// Priority. Higher values are preferred.
     public var priority = 0
@@ -24,8 +25,8 @@ public struct FoundNetwork: Sendable, Equatable {
         /// The network is open or uses OWE.
         case none
         case passphrase(Secret)
-        /// The network has a derived key: the 32 bytes that WPA2 derives from passphrase and SSID, and the passphrase
-        /// according to a comment.
+        /// The 32-byte key that WPA2 derives from passphrase and SSID. `comment` is the passphrase in a comment of the
+        /// source, which is not checked yet.
         case derivedKey(Secret, comment: Secret?)
         /// Enterprise credential whose files are not read yet.
         case unresolved(EnterpriseDraft)
@@ -43,7 +44,7 @@ public struct ImportLocation: Sendable, Hashable, CustomStringConvertible {
     public var description: String { source.printable + (line.map { ", line \($0)" } ?? "") }
 }
 
-/// Something that is not imported, with the reason.
+/// A source, network or address that is not imported, with the reason.
 public struct ImportFinding: Sendable, Equatable {
     public let place: ImportLocation
     /// SSID; nil if the finding concerns the whole source, or a network without a name.
@@ -57,15 +58,15 @@ public struct ImportFinding: Sendable, Equatable {
     public init(_ place: ImportLocation, _ reason: Reason) { self.init(place, nil, reason) }
 
     public enum Reason: Sendable, Equatable {
-        // The whole source is skipped.
+        // These reasons concern the whole source.
         case tooLong
         case unreadable(SystemError)
         case malformed(String)
         case tooMany(String)
-        /// The line is not documented for the program. It may be a misspelled or misplaced credential.
+        /// The program's documentation does not contain such a line. It may be a misspelled or misplaced credential.
         case notUnderstood
 
-        // One network is skipped.
+        // For these reasons, one network is skipped.
         case enterprise
         case enterpriseMethod(String)
         case serverUnchecked
@@ -79,14 +80,14 @@ public struct ImportFinding: Sendable, Equatable {
         case noPassword
         /// The source has a credential for a network that it configures as open.
         case openWithCredential
-        /// Name of a setting that may restrict the server's certificate.
+        /// An unsupported setting may restrict the server's certificate. The value is its name.
         case unknownSetting(String)
         case requiresManagementFrames
         /// Another place in the files has a credential for the network.
         case credentialElsewhere(ImportLocation)
         /// An unknown line at this place may contain the network's credential or the name of its server.
         case besideUnknown(ImportLocation, option: String)
-        /// The password is in the user's session, or encrypted.
+        /// The password is in a user's keyring, or encrypted.
         case passwordElsewhere
         case derivedKeyOnly
         case noName
@@ -95,13 +96,13 @@ public struct ImportFinding: Sendable, Equatable {
         case impossiblePassword(InvalidPassphrase)
         case notAutomatic
 
-        // The network is imported without its address.
+        // For these reasons, the network is imported without its address.
         case impossibleAddress(StaticAddressError)
         case unreadableAddress(String)
         case addressOfOther(SSID)
     }
 
-    /// Amount of data that the finding skips.
+    /// Part of the import that a finding concerns.
     public enum Extent: String, Sendable, Encodable {
         case source
         case network
@@ -116,7 +117,7 @@ public struct ImportFinding: Sendable, Equatable {
         }
     }
 
-    /// Whether this part of the file may contain the credential of an unnamed network.
+    /// Whether the finding may concern a credential whose network is unknown.
     var mayHideCredential: Bool { extent == .source || isAboutCredential && ssid == nil && reason != .noName }
 
     public var extent: Extent {
@@ -129,7 +130,7 @@ public struct ImportFinding: Sendable, Equatable {
 }
 
 extension ImportFinding.Reason: CustomStringConvertible {
-    /// Description as a part of a sentence, without secrets.
+    /// Description for use in a sentence, without secrets.
     public var description: String {
         switch self {
         case .tooLong: "skipped: longer than \(ImportLimits.sourceLength / 1024) KiB"
@@ -172,7 +173,8 @@ extension ImportFinding.Reason: CustomStringConvertible {
 }
 
 extension String {
-    /// First letters, digits, "-", "_" and "." of a line. The rest of a malformed line may be a password.
+    /// Leading letters, digits, `-`, `_` and `.` of the text. The rest is left out, as it may be a password in a
+    /// malformed line.
     fileprivate var firstWord: String {
         let word = String(prefix { $0.isASCII && ($0.isLetter || $0.isNumber || "-_.".contains($0)) })
         return word.count == count ? word : word + "..."
@@ -180,12 +182,12 @@ extension String {
 }
 
 extension ImportFinding: CustomStringConvertible {
-    /// Description in one line, safe to print.
+    /// Description in one line, safe to print on a terminal.
     public var description: String { "\(place): " + (ssid.map { "\($0): " } ?? "") + "\(reason)" }
 }
 
 public enum ImportLimits {
-    /// Maximum bytes of one file or one answer.
+    /// Maximum size of a file or of an answer of `nmcli`, in bytes.
     public static let sourceLength = 1024 * 1024
     /// Maximum number of networks in one source.
     public static let networks = 1024
@@ -196,19 +198,20 @@ public enum ImportLimits {
 public struct SourceContents: Sendable, Equatable {
     public internal(set) var networks: [FoundNetwork] = []
     public internal(set) var findings: [ImportFinding] = []
-    /// Addresses configured apart from the networks, by interface or SSID.
+    /// Static addresses that the source configures separately from the networks.
     public internal(set) var addresses: [SeparateAddress] = []
-    /// Networks that the source joins with WPA3 only, including skipped ones.
+    /// Networks that the source restricts to WPA3, including skipped networks.
     public internal(set) var onlyWPA3: Set<SSID> = []
 
     public init() {}
 
-    /// Records a line that is not understood, once in a source.
+    /// Records an unknown line, but only the first one of a source.
     mutating func doubt(_ place: ImportLocation) {
         guard !findings.contains(where: { $0.reason == .notUnderstood }) else { return }
         findings.append(ImportFinding(place, .notUnderstood))
     }
 
+    /// Replaces derived keys by their passphrases.
     /// - Parameter passphrase: returns the passphrase of a derived key; nil if unknown.
     public mutating func resolveKeys(
         _ passphrase: (_ network: FoundNetwork, _ key: Secret, _ comment: Secret?) -> Secret?
@@ -226,8 +229,9 @@ public struct SourceContents: Sendable, Equatable {
 
 /// A static address in dhcpcd's configuration, independent of the program that joins the network.
 public struct SeparateAddress: Sendable, Equatable {
-    /// Interface of the network; nil for any, like `ssid`.
+    /// Interface that uses the address; nil for any interface.
     public let interface: String?
+    /// SSID in which the address is used; nil for any network.
     public let ssid: SSID?
     public let address: StaticAddress
     public let place: ImportLocation

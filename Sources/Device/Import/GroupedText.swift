@@ -7,14 +7,14 @@ struct GroupedText {
         let line: Int
     }
 
-    /// Values by group and key. The last of several values counts.
+    /// Values by group and key. Of a repeated key, the last value counts.
     private(set) var groups: [String: [String: Value]] = [:]
     private(set) var headers: [String: Int] = [:]
-    /// Line of the first repeated key.
+    /// Line number of the first repeated key.
     private var repeated: Int?
 
-    /// - Throws: `MalformedSource` for a line that is neither group, value, comment nor empty, or a value without a
-    ///   group.
+    /// - Throws: `MalformedSource` for a line that is neither a group, a value, a comment nor empty, or for a value
+    ///   outside any group.
     init(_ source: SourceText) throws(MalformedSource) {
         var group: String?
         for (number, line) in source.lines {
@@ -49,7 +49,7 @@ struct GroupedText {
     }
 
     /// Returns the first line with an unknown group, an unknown setting or a repeated key.
-    /// - Parameter isKnown: called with a nil key and value for a group.
+    /// - Parameter isKnown: returns whether a group or setting is known; key and value are nil for a group.
     func firstUnknown(_ isKnown: (_ group: String, _ key: String?, _ value: SourceText?) -> Bool) -> Int? {
         var lines = headers.filter { !isKnown($0.key, nil, nil) }.map { $0.value }
         for (group, values) in groups {
@@ -69,8 +69,9 @@ extension GroupedText.Value {
 
     var number: Int? { text.trimmed.number }
 
-    /// Returns the bytes with `\s`, `\t`, `\n`, `\r` and `\\` replaced. Wipe them, as they may be a secret.
-    /// - Throws: `MalformedSource` for another escape.
+    /// Returns the bytes, with the escapes `\s`, `\t`, `\n`, `\r` and `\\` replaced. The caller wipes the bytes, as
+    /// they may be a secret.
+    /// - Throws: `MalformedSource` for any other escape.
     func bytes() throws(MalformedSource) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count)

@@ -1,8 +1,7 @@
 import AgentModel
 
-/// Files of the Raspberry Pi Imager on the boot partition: `custom.toml` (raspberrypi-sys-mods, init_config) and
-/// `firstrun.sh`. Its `network-config` is read by ``NetplanSource``, its `wpa_supplicant.conf` by
-/// ``WpaSupplicantSource``.
+/// Reads files of the Raspberry Pi Imager on the boot partition: `custom.toml` (raspberrypi-sys-mods, init_config) and
+/// `firstrun.sh`. ``NetplanSource`` reads its `network-config`, and ``WpaSupplicantSource`` its `wpa_supplicant.conf`.
 public enum ImagerSource {
     public static func customTOML(_ bytes: UnsafeRawBufferPointer, from source: String) -> SourceContents {
         reading(bytes, from: source) { text, contents throws(MalformedSource) in
@@ -53,7 +52,7 @@ public enum ImagerSource {
         }
     }
 
-    /// Settings by table (raspberrypi-sys-mods, init_config). The first table has no name.
+    /// Known settings by table (raspberrypi-sys-mods, init_config). The root table has an empty name.
     private static let settings: [String: Set<String>] = [
         "": ["config_version"], "system": ["hostname"], "user": ["name", "password", "password_encrypted"],
         "ssh": ["enabled", "password_authentication", "authorized_keys"],
@@ -121,8 +120,8 @@ public enum ImagerSource {
         }
     }
 
-    /// Reads the arguments of `imager_custom set_wlan` and the wpa_supplicant.conf in a here-document, both for one
-    /// network.
+    /// Reads the arguments of `imager_custom set_wlan` and the wpa_supplicant.conf in a here-document. Both describe
+    /// the same network.
     public static func firstRun(_ bytes: UnsafeRawBufferPointer, from source: String) -> SourceContents {
         reading(bytes, from: source) { text, contents throws(MalformedSource) in
             var lines = text.lines[...]
@@ -132,7 +131,7 @@ public enum ImagerSource {
                 } else if let (end, isLiteral) = hereDocument(line) {
                     let body = lines.prefix { !$0.text.trimmed.elementsEqual(end) }
                     lines = lines.dropFirst(body.count + 1)
-                    // Text that the shell would expand is unknown.
+                    // Refuse text that the shell would expand, as the result is unknown.
                     let isMadeUp = body.first { $0.text.contains { "$`\\".utf8.contains($0) } }
                     if !isLiteral, let (number, _) = isMadeUp {
                         throw MalformedSource("the script builds a word at run time", line: number)
@@ -145,8 +144,8 @@ public enum ImagerSource {
         }
     }
 
-    /// Returns the delimiter if the line writes wpa_supplicant's configuration by a here-document, and whether the
-    /// shell expands nothing in it.
+    /// Returns the delimiter of a here-document with wpa_supplicant's configuration, and whether the shell leaves its
+    /// text unchanged; nil for another line.
     private static func hereDocument(_ line: SourceText) -> (end: [UInt8], isLiteral: Bool)? {
         guard line.firstIndex(of: "wpa_supplicant") != nil, let mark = line.firstIndex(of: "<<") else { return nil }
         let rest = line[mark...].dropFirst(2)
@@ -156,7 +155,7 @@ public enum ImagerSource {
         return word.isEmpty ? nil : (Array(word), isLiteral)
     }
 
-    /// Whether the Imager writes lines with this beginning, and the line concerns no network.
+    /// Whether the line begins like a line that the Imager writes, and does not concern a network.
     private static func isAboutOthers(_ line: SourceText) -> Bool {
         guard !isComment(line), !keywords.contains(where: { line.isEqual(to: $0) }) else { return true }
         return beginnings.contains { line.starts(with: $0) }
@@ -178,7 +177,8 @@ public enum ImagerSource {
         "set_wlan", "psk", "passphrase", "ssid", "nmcli", "NetworkManager", "netplan",
     ]
 
-    /// Returns the arguments of set_wlan, split as by a shell, and whether nothing follows them; nil for another line.
+    /// Returns the arguments of `set_wlan`, split as in a shell, and whether the line ends after them; nil for another
+    /// line.
     private static func arguments(
         _ line: SourceText, line number: Int
     ) throws(MalformedSource) -> (words: [Secret], isWhole: Bool)? {

@@ -1,6 +1,6 @@
 import AgentModel
 
-/// Decides which of the found networks the device gets, and in which role.
+/// Decides which of the found networks to import, and in which role.
 public struct ImportPlan: Sendable, Equatable {
     public struct Device: Sendable, Equatable {
         public var home: SSID?
@@ -12,7 +12,7 @@ public struct ImportPlan: Sendable, Equatable {
         }
     }
 
-    /// Current networks of the board's stations, by interface.
+    /// SSIDs of the networks that the board is connected to, by interface.
     public typealias Connected = [String: SSID]
 
     public enum Role: String, Sendable, Encodable {
@@ -20,22 +20,22 @@ public struct ImportPlan: Sendable, Equatable {
         case backup
         /// The network is already stored on the device, and stays unchanged.
         case kept
-        /// The network is skipped, as the backups are full.
+        /// The network is skipped, as the list of backups is full.
         case noRoom
     }
 
     public struct Entry: Sendable, Equatable {
         public let network: FoundNetwork
-        /// All places with this network. The values of the first one have priority.
+        /// All places that configure the network. The values of the first place have priority.
         public let places: [ImportLocation]
         public let role: Role
         public let isConnected: Bool
     }
 
     public let entries: [Entry]
-    /// Data that is not imported, in the order of the sources.
+    /// Sources, networks and addresses that are not imported.
     public let findings: [ImportFinding]
-    /// Networks that the board is connected to but that are not imported. altnet would leave them.
+    /// Connected networks that are neither imported nor stored on the device. altnet would leave them.
     public let lost: [SSID]
 
     public var home: FoundNetwork? { entries.first { $0.role == .home }?.network }
@@ -45,8 +45,8 @@ public struct ImportPlan: Sendable, Equatable {
     public var changesNothing: Bool { entries.allSatisfy { $0.role == .kept || $0.role == .noRoom } }
 
     /// - Parameters:
-    ///   - sources: contents in the order of trust.
-    ///   - replaces: whether to replace the home network and networks with equal names.
+    ///   - sources: contents of all sources, the most trusted first.
+    ///   - replaces: whether to replace the home network and stored networks with equal names.
     ///   - homeTakesRoom: whether a new home network also counts as a backup.
     public init(
         _ sources: [SourceContents], device: Device, connected: Connected = [:], replaces: Bool = false,
@@ -66,7 +66,7 @@ public struct ImportPlan: Sendable, Equatable {
         findings.removeAll { finding in
             finding.extent == .network && finding.ssid.map { named.contains($0) || known.contains($0) } ?? false
         }
-        // The network's own finding already names that line.
+        // Drop findings about lines that a network's finding already names.
         let reportedLocations = findings.compactMap { finding -> ImportLocation? in
             if case .besideUnknown(let place, _) = finding.reason { place } else { nil }
         }
@@ -79,7 +79,7 @@ public struct ImportPlan: Sendable, Equatable {
             let role: Role
             if known.contains(ssid), !replaces {
                 role = .kept
-                // The most preferred network is stored already, so make no other one home.
+                // A more preferred network is already stored, so do not set another home.
                 hasHome = true
             } else if !hasHome {
                 role = .home
@@ -127,7 +127,7 @@ public struct ImportPlan: Sendable, Equatable {
                 continue
             }
             if case .passphrase = network.credential, onlyWPA3.contains(network.ssid) { network.security = .wpa3 }
-            // OWE is the minimum security.
+            // Skip the open variant of a network that also uses OWE.
             if network.credential == .none, network.security != .owe, encrypted.contains(network.ssid) { continue }
             if case .derivedKey = network.credential {
                 findings.append(ImportFinding(network.place, network.ssid, .derivedKeyOnly))
@@ -168,8 +168,9 @@ public struct ImportPlan: Sendable, Equatable {
 }
 
 extension FoundNetwork {
-    /// Returns the reason to skip a network. An open one needs all sources understood: a line without a name may have
-    /// its password. A network with a checked server needs its own source understood.
+    /// Returns the reason to skip the network because of an unknown line; nil if there is none. For an open network, a
+    /// line of any source may contain its password. For an enterprise network, a line of its own source may restrict
+    /// the server.
     fileprivate func obstacle(among places: [ImportLocation]) -> ImportFinding.Reason? {
         switch credential {
         case .none: places.first.map { .besideUnknown($0, option: "--open") }
@@ -184,8 +185,8 @@ private struct MergedNetwork {
     var network: FoundNetwork
     var places: [ImportLocation]
 
-    /// Merges two entries for one network. The more trusted source has priority, unless the other one has joined the
-    /// network later with another credential.
+    /// Merges two entries for one network. The more trusted source has priority, unless the other source has another
+    /// credential and joined later.
     func merged(with other: FoundNetwork) -> MergedNetwork {
         let isNewer =
             (other.lastConnected ?? 0) > (network.lastConnected ?? 0) && other.credential != network.credential

@@ -1,12 +1,12 @@
 import AgentModel
 
-/// iwd's files of known networks (iwd.network(5)).
+/// Reads iwd's files of known networks (iwd.network(5)).
 public enum IwdSource {
     public static let endings = ["psk", "open", "8021x"]
 
     /// - Parameters:
-    ///   - name: name of the file: the SSID, or `=` and its hexadecimal digits.
-    ///   - changed: modification time in seconds since 1970; iwd writes the file upon each connection.
+    ///   - name: name of the file: the SSID, or `=` and its hexadecimal digits, with one of ``endings``.
+    ///   - changed: modification time in seconds since 1970; iwd writes the file at each connection.
     public static func read(
         _ bytes: UnsafeRawBufferPointer, named name: some Collection<UInt8>, from source: String, changed: UInt64?
     ) -> SourceContents {
@@ -31,7 +31,7 @@ public enum IwdSource {
             if case .enterprise = draft.security { draft.user = try user(groups) }
             draft.hasCredential = groups.groups["Security"] != nil
             if groups["Settings", "TransitionDisable"]?.isTrue ?? false {
-                // Disabled modes are those without SAE, OWE and management frame protection.
+                // iwd then requires management frame protection, and SAE or OWE in place of the disabled modes.
                 let modes = groups["Settings", "DisabledTransitionModes"]?.word ?? ""
                 draft.requiresManagementFrames = true
                 if case .psk = draft.security, modes.contains("personal") { draft.security = .sae }
@@ -42,7 +42,7 @@ public enum IwdSource {
         }
     }
 
-    /// Whether a setting is documented for its group. Unknown `EAP-` settings skip the network elsewhere.
+    /// Whether iwd documents the setting for the group. Accepts all `EAP-` settings: `user(_:)` finds unknown ones.
     private static func isKnown(_ group: String, _ key: String?, _ value: SourceText?) -> Bool {
         guard let known = settings[group] else { return false }
         guard let key else { return true }
@@ -64,7 +64,8 @@ public enum IwdSource {
         "IPv6": ["Enabled", "Address", "Gateway", "DNS", "DomainName"],
     ]
 
-    /// Reads iwd.network(5), "802.1x settings". `EAP-Identity` is the outer identity, the inner one is in phase 2.
+    /// Reads the settings of an enterprise network (iwd.network(5), "802.1x settings"). `EAP-Identity` is the outer
+    /// identity, `Phase2-Identity` the inner one.
     private static func user(_ groups: GroupedText) throws(MalformedSource) -> EnterpriseDraft {
         var user = EnterpriseDraft()
         func value(_ key: String) -> GroupedText.Value? { groups["Security", key] }
@@ -89,7 +90,8 @@ public enum IwdSource {
                 "CACert", "ClientCert", "ClientKey", "ClientKeyPassphrase", "Phase2-Method", "Phase2-Identity",
                 "Phase2-Password", "FastReauthentication",
             ].map { prefix + $0 } + ["EAP-Method", "EAP-Identity"]
-        // `*.example.com` is any name in the domain, which altnet can compare. Other masks are exact names.
+        // The mask `*.example.com` allows any name in the domain, like `serverName`. Other masks are exact names, which
+        // altnet does not support.
         if let mask = try text(prefix + "ServerDomainMask"), mask.hasPrefix("*.") {
             user.serverName = String(mask.dropFirst(2))
             known.append(prefix + "ServerDomainMask")

@@ -1,19 +1,19 @@
 import AgentModel
 
-/// Netplan's YAML, and cloud-init's network configuration version 2, which may omit the outer `network:`.
+/// Reads netplan's YAML, and cloud-init's network configuration version 2, which may omit the outer `network:`.
 public enum NetplanSource {
     public static func read(_ bytes: UnsafeRawBufferPointer, from source: String) -> SourceContents {
         reading(bytes, from: source) { text, contents throws(MalformedSource) in
             let root = try YAMLNode(text)
             let network = root["network"] ?? root
-            // Version 1 is cloud-init's own format.
+            // Skip version 1, which is cloud-init's own format.
             if network["version"]?.text == "1", network["wifis"] == nil { return }
             let shape = root["network"] == nil ? NetplanShape.networkAlone : .file
             if let line = shape.misfit(in: root, at: 1) {
                 contents.doubt(ImportLocation(source, line: line))
             }
             for (name, interface) in network["wifis"]?.entries ?? [] {
-                // NetworkManager names its interfaces after the connection.
+                // NetworkManager writes `NM-` and the connection's UUID in place of an interface.
                 let name = name.text.flatMap { $0.hasPrefix("NM-") ? nil : $0 }
                 contents.add(interface, named: name, from: source)
             }
@@ -153,7 +153,7 @@ extension YAMLScalar {
 }
 
 extension AddressDraft {
-    /// Adds the gateway from NetworkManager's passthrough settings, which may have it behind the address.
+    /// Adds the gateway from NetworkManager's passthrough settings, where it may follow the address.
     fileprivate mutating func addGateway(of passthrough: YAMLNode) {
         guard gateway == nil else { return }
         gateway =

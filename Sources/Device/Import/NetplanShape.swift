@@ -2,10 +2,10 @@
 indirect enum NetplanShape: Sendable {
     case nothing
     case text
-    /// A text for which the function returns true.
+    /// A text that the function accepts.
     case value(@Sendable (String) -> Bool)
     case list(NetplanShape)
-    /// Returns the shape of a key's value; nil for an unknown key.
+    /// A mapping. The function returns the shape of a key's value; nil for an unknown key.
     case mapping(@Sendable (String) -> NetplanShape?)
     case either(NetplanShape, NetplanShape)
     case anything
@@ -43,7 +43,7 @@ indirect enum NetplanShape: Sendable {
 
     static let file = NetplanShape.mapping { $0 == "network" ? networkAlone : nil }
 
-    /// Content below `network:`, or of cloud-init's files without it. May be empty.
+    /// Content below `network:`, which may be empty. Some files of cloud-init have this content without `network:`.
     static let networkAlone = NetplanShape.either(.nothing, network)
 
     private static let network = NetplanShape.mapping { key in
@@ -111,7 +111,7 @@ indirect enum NetplanShape: Sendable {
     private static let wireless = keys(
         ofDevice + " regulatory-domain",
         others.merging([
-            // An access point's key one level too high looks like an access point with that name.
+            // Refuse the settings of an access point as SSIDs: they are probably one level too high.
             "access-points": .mapping { ofAccessPoint.contains($0) ? nil : accessPoint }
         ]) { $1 })
 

@@ -1,11 +1,11 @@
 import AgentModel
 
-/// NetworkManager's connections: key files (nm-settings-keyfile(5)) and answers of `nmcli`.
+/// Reads NetworkManager's connections from key files (nm-settings-keyfile(5)) and answers of `nmcli`.
 public enum NetworkManagerSource {
     /// Times at which connections were last up, by UUID, in seconds since 1970 (/var/lib/NetworkManager/timestamps).
     public typealias Timestamps = [String: UInt64]
 
-    /// - Returns: no times if the file is damaged.
+    /// - Returns: an empty dictionary if the file is damaged.
     public static func timestamps(_ bytes: UnsafeRawBufferPointer) -> Timestamps {
         guard bytes.count <= ImportLimits.sourceLength, let text = try? GroupedText(SourceText(bytes)) else {
             return [:]
@@ -46,7 +46,7 @@ public enum NetworkManagerSource {
                     continue
                 }
                 guard !ofActiveConnection.contains(name) else { continue }
-                // A setting without a value still shows that its group exists.
+                // Keep the group of a setting without a value.
                 groups[name, default: [:]][key] =
                     value.isEmpty ? nil : GroupedText.Value(text: value, line: number)
             }
@@ -60,8 +60,8 @@ public enum NetworkManagerSource {
 
     // MARK: Known settings
 
-    /// Settings of a wireless connection, by group (nm-settings-keyfile(5)). A word that ends with a hyphen or a dot is
-    /// a prefix.
+    /// Known settings of a wireless connection, by group (nm-settings-keyfile(5)). A word that ends with a hyphen or a
+    /// dot is a prefix.
     private static let settings: [String: Set<String>] = [
         "connection": Set(
             words: """
@@ -115,10 +115,10 @@ public enum NetworkManagerSource {
 
     /// Whether a connection may have this group, or this setting in it.
     /// - Parameters:
-    ///   - key: nil for the group itself.
-    ///   - value: nil to ignore the value.
+    ///   - key: name of the setting; nil for the group itself.
+    ///   - value: value of the setting; nil to check only the name.
     static func isKnown(_ group: String, _ key: String?, _ value: SourceText? = nil) -> Bool {
-        // Unknown settings of this group skip the network elsewhere.
+        // `unknownSetting(ofUser:flags:)` checks the settings of this group.
         if group == "802-1x" { return true }
         if group == "user" {
             let key = key?.lowercased() ?? ""
@@ -149,7 +149,7 @@ public enum NetworkManagerSource {
     }
 }
 
-/// Reads a source within the limits. An error becomes a finding; networks before it are kept.
+/// Reads a source of limited size. An error becomes a finding; networks before the error are kept.
 func reading(
     _ bytes: UnsafeRawBufferPointer, from source: String,
     _ read: (SourceText, inout SourceContents) throws(MalformedSource) -> Void
@@ -165,7 +165,7 @@ func reading(
 }
 
 extension SourceContents {
-    /// - Parameter isAnswer: whether the text is from nmcli, which does not escape.
+    /// - Parameter isAnswer: whether the text is an answer of `nmcli`, which does not escape values.
     fileprivate mutating func add(
         _ text: GroupedText, from source: String, timestamps: NetworkManagerSource.Timestamps, isAnswer: Bool = false
     ) throws(MalformedSource) {
@@ -201,7 +201,7 @@ extension SourceContents {
             is8021X || security.keys.contains(where: NetworkManagerSource.isOfCredential)
         draft.requiresManagementFrames = NetworkManagerSource.requiresManagementFrames(security["pmf"]?.word)
         let unknown = text.firstUnknown { group, key, value in
-            // libnm-glib wrote the security group's name here.
+            // libnm-glib wrote the name of the security group into this setting.
             if key == "security", securityGroup != nil, NetworkManagerSource.wirelessGroups.contains(group) {
                 return true
             }
@@ -213,8 +213,8 @@ extension SourceContents {
         add(draft)
     }
 
-    /// Reads `802-1x` (nm-settings-keyfile(5)). A certificate inside the file, which no editor writes, counts as a file
-    /// that cannot be read.
+    /// Reads the group `802-1x` (nm-settings-keyfile(5)). A certificate inside the source counts as an unreadable file;
+    /// editors do not write such certificates.
     private static func user(
         _ settings: [String: GroupedText.Value], isAnswer: Bool
     ) throws(MalformedSource) -> EnterpriseDraft {
@@ -244,8 +244,8 @@ extension SourceContents {
         return user
     }
 
-    /// Returns a setting of `802-1x` that altnet does not read and that may restrict the server's certificate. An exact
-    /// server name is such a setting: altnet compares domains only.
+    /// Returns an unsupported setting of `802-1x` that may restrict the server's certificate; nil if there is none. An
+    /// exact server name is unsupported, as altnet compares only domains.
     /// - Parameter flags: value of `phase1-auth-flags`, which nmcli shows even if none is set.
     static func unknownSetting(ofUser names: [String], flags: String?) -> String? {
         let hasFlags = flags.map { !["0", "0x0 (none)"].contains($0) } ?? false
@@ -261,7 +261,7 @@ extension SourceContents {
             auth-timeout phase1-peapver phase1-peaplabel phase1-fast-provisioning
             """)
 
-    /// Reads a text, or bytes as decimal numbers with a semicolon after each.
+    /// Reads an SSID: a text, or bytes as decimal numbers with a semicolon after each.
     private static func ssid(_ value: GroupedText.Value) throws(MalformedSource) -> [UInt8] {
         let bytes = try value.bytes()
         let separator = UInt8(ascii: ";")
@@ -301,7 +301,8 @@ extension SourceContents {
     private static func password(
         _ security: [String: GroupedText.Value], isAnswer: Bool
     ) throws(MalformedSource) -> NetworkDraft.Password {
-        // Flag 1 is a user's keyring, flag 2 asks each time (nm-settings-keyfile(5), "secret flags").
+        // Flag 1: the password is in a user's keyring. Flag 2: NetworkManager asks for it each time
+        // (nm-settings-keyfile(5), "secret flags").
         let flags = security["psk-flags"].map { $0.text.trimmed.prefix(while: \.isDigit).number ?? 0 } ?? 0
         guard let value = security["psk"] else { return flags & 3 == 0 ? .missing : .elsewhere }
         let secret = isAnswer ? Secret(value.text) : try value.secret()
@@ -316,7 +317,7 @@ extension SourceContents {
             guard let text = settings[key]?.word else { continue }
             let parts = text.split(whereSeparator: { ",; ".contains($0) }).map(String.init)
             if parts.count >= 2, !parts[0].contains("/"), Int(parts[1]) != nil {
-                // Format before 2013: address;prefix;gateway.
+                // Before 2013, the format was address;prefix;gateway.
                 draft.addresses.append(parts[0] + "/" + parts[1])
                 if parts.count > 2 { draft.gateway = draft.gateway ?? parts[2] }
                 continue

@@ -1,6 +1,6 @@
 import AgentModel
 
-/// A part of a source without a copy. Sources contain passwords, which are copied only into a `Secret`.
+/// A part of a source, without a copy of its bytes. Copy passwords only into a `Secret`.
 typealias SourceText = Slice<UnsafeRawBufferPointer>
 
 extension SourceText {
@@ -9,7 +9,7 @@ extension SourceText {
     /// Text; nil if it is not UTF-8.
     var text: String? { String(validating: self, as: UTF8.self) }
 
-    /// Up to 64 bytes in printable form, for messages. Never use it for a secret.
+    /// First 64 bytes in printable form, for messages. Never use this for a secret.
     var name: String { String(printable: prefix(64)) }
 
     func isEqual(to text: StaticString) -> Bool { elementsEqual(text.bytes) }
@@ -42,7 +42,7 @@ extension SourceText {
         split(whereSeparator: isSeparator).map(\.trimmed).filter { !$0.isEmpty }
     }
 
-    /// Decimal number with an optional sign.
+    /// Decimal number with an optional sign; nil for other text.
     var number: Int? { count <= 20 ? text.flatMap { Int($0) } : nil }
 
     var isHexKey: Bool { count == 64 && allSatisfy(\.isHexDigit) }
@@ -75,7 +75,8 @@ extension Secret {
         bytes = []
     }
 
-    /// Key or passphrase. Most programs distinguish both by length: 64 hexadecimal digits are a derived key.
+    /// Derived key if the secret has 64 hexadecimal digits, else the passphrase. Most programs distinguish both like
+    /// this.
     var keyOrPassphrase: NetworkDraft.Password {
         withBytes { bytes in
             bytes.count == 64 && bytes.allSatisfy(\.isHexDigit) ? Secret(hexDigits: bytes).map { .derivedKey($0) } : nil
@@ -90,7 +91,7 @@ struct MalformedSource: Error {
     init(_ problem: String, line: Int) { (self.problem, self.line) = (problem, line) }
 }
 
-/// A network as the source states it, before the checks.
+/// A network as written in the source, before the checks.
 struct NetworkDraft {
     enum Security {
         case open
@@ -122,7 +123,7 @@ struct NetworkDraft {
     var security = Security.psk
     var mode = Mode.station
     var password = Password.missing
-    /// Whether there are parts of a credential besides `password`.
+    /// Whether the source has other parts of a credential than `password`.
     var hasCredential = false
     var requiresManagementFrames = false
     var user = EnterpriseDraft()
@@ -138,7 +139,7 @@ struct NetworkDraft {
 }
 
 struct AddressDraft {
-    /// Addresses with `/` and prefix length. The first one with IPv4 counts.
+    /// Addresses with `/` and prefix length. The first IPv4 address counts.
     var addresses: [String] = []
     var gateway: String?
     var servers: [String] = []
@@ -149,7 +150,8 @@ struct AddressDraft {
         case failure(ImportFinding.Reason)
     }
 
-    /// The static IPv4 address, or the reason why it is invalid. Ignores IPv6, which the device configures itself.
+    /// Static IPv4 address, or the reason why it is invalid. IPv6 addresses are ignored: the device configures them
+    /// automatically.
     var outcome: Outcome {
         guard let text = addresses.first(where: { !$0.contains(":") }) else { return .none }
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
@@ -178,7 +180,7 @@ struct AddressDraft {
 }
 
 extension SourceContents {
-    /// Checks a network and adds it, or a finding with the reason to skip it.
+    /// Checks a network. Adds either the network or a finding with the reason to skip it.
     mutating func add(_ draft: NetworkDraft) {
         guard networks.count < ImportLimits.networks else {
             let finding = ImportFinding(ImportLocation(draft.place.source), .tooMany("networks"))

@@ -8,7 +8,7 @@ public enum WpaSupplicantSource {
         }
     }
 
-    /// Returns the interface in the name of a file such as wpa_supplicant-wlan0.conf.
+    /// Returns the interface from the name of a file such as wpa_supplicant-wlan0.conf; nil if it has none.
     static func interface(of path: String) -> String? {
         var name = path.split(separator: "/").last.map(String.init) ?? ""
         guard name.hasPrefix("wpa_supplicant-"), name.hasSuffix(".conf") else { return nil }
@@ -21,14 +21,15 @@ public enum WpaSupplicantSource {
 }
 
 extension SourceContents {
-    /// Records unknown lines as findings; wpa_supplicant itself refuses the whole file.
+    /// Adds the networks of a configuration. An unknown line becomes a finding, while wpa_supplicant would refuse the
+    /// whole file.
     mutating func addSupplicantNetworks(
         _ lines: [(number: Int, text: SourceText)], from source: String, interface: String?
     ) throws(MalformedSource) {
         var block: (line: Int, kind: String, fields: [String: SourceText])?
         let requiresManagementFrames = lines.contains { Self.withoutComment($0.text).isEqual(to: "pmf=2") }
         for (number, line) in lines {
-            // wpa_passphrase(8) writes this comment beside the key.
+            // wpa_passphrase(8) writes the passphrase in a comment beside the key.
             if let comment = Self.commentedPassphrase(line) { block?.fields["#psk"] = comment }
             let line = Self.withoutComment(line)
             guard !line.isEmpty else { continue }
@@ -71,14 +72,14 @@ extension SourceContents {
         return credentials.contains(key) || ofUser.contains(key) || harmless.contains(key) && isSingle(value)
     }
 
-    /// Whether no other setting follows on the line.
+    /// Whether the value is the only one on its line.
     private static func isSingle(_ value: SourceText) -> Bool {
         let text = value.first == UInt8(ascii: "P") ? value.dropFirst() : value
         if let quoted = quoted(text) { return quoted.firstIndex(of: "=\"") == nil }
         return !value.contains { "=\"".utf8.contains($0) }
     }
 
-    /// Removes a comment like hostap's wpa_config_get_line: it begins with `#` after the last quote.
+    /// Removes a comment, which begins with `#` after the last quote (wpa_config_get_line in hostap).
     private static func withoutComment(_ line: SourceText) -> SourceText {
         let line = line.trimmed
         guard line.first != UInt8(ascii: "#") else { return line.prefix(0) }
@@ -131,12 +132,13 @@ extension SourceContents {
             multi_ap_backhaul_sta multi_ap_profile enable_4addr_mode ssid_protection rsn_overriding mixed_cell \
             eapol_flags
             """)
-    /// Enterprise settings that are read, and those that add no requirement on the server.
+    /// Enterprise settings that altnet reads, and ignored settings that do not restrict the server's certificate.
     private static let ofUser: Set = [
         "eap", "identity", "anonymous_identity", "password", "ca_cert", "ca_path", "client_cert", "private_key",
         "private_key_passwd", "phase1", "phase2", "domain_suffix_match", "eap_workaround", "fragment_size",
     ]
-    /// Other settings of a credential. They skip an enterprise network, as they may restrict its server's certificate.
+    /// Other settings of a credential. They may restrict the server's certificate, so enterprise networks with them are
+    /// skipped.
     private static let credentials = Set(
         words: """
             psk mem_only_psk sae_password sae_password_id sae_pwe sae_pk wep_key0 wep_key1 wep_key2 wep_key3 \
@@ -179,7 +181,7 @@ extension SourceContents {
             ftm_responder ftm_initiator dpp_config_processing dpp_name dpp_mud_url coloc_intf_reporting disable_btm \
             extended_key_id rsn_overriding bgscan
             """)
-    /// Words of `phase1` and `phase2` that add no requirement on the server.
+    /// Words of `phase1` and `phase2` that do not restrict the server's certificate.
     private static let phaseWords = Set(
         words: """
             peapver=0 peapver=1 peaplabel=0 peaplabel=1 crypto_binding=0 crypto_binding=1 include_tls_length=1 \
@@ -199,7 +201,7 @@ extension SourceContents {
         user.identity = text("identity")
         user.anonymousIdentity = text("anonymous_identity")
         if let password = fields["password"] {
-            // A password hash, or an external program.
+            // The source has only a hash of the password, or the password is in an external store.
             user.isPasswordElsewhere = password.starts(with: "hash:") || password.starts(with: "ext:")
             if !user.isPasswordElsewhere {
                 user.password = quoted(password).map { Secret($0) } ?? Secret(hexDigits: password)
@@ -221,7 +223,7 @@ extension SourceContents {
         return user
     }
 
-    /// - Parameter requiresManagementFrames: makes a WPA2 and WPA3 network WPA3-only.
+    /// - Parameter requiresManagementFrames: whether to restrict a WPA2 and WPA3 network to WPA3.
     private static func security(
         _ fields: [String: SourceText], _ requiresManagementFrames: Bool
     ) -> NetworkDraft.Security {
@@ -272,7 +274,7 @@ extension SourceContents {
         return value.dropFirst().dropLast()
     }
 
-    /// Reads a quoted text, one with escapes (`P"..."`), or hexadecimal digits.
+    /// Reads a quoted text, a quoted text with escapes (`P"..."`), or hexadecimal digits.
     private static func bytes(_ value: SourceText) -> [UInt8]? {
         if let text = quoted(value) { return Array(text) }
         if value.first == UInt8(ascii: "P"), let text = quoted(value.dropFirst())?.text {

@@ -4,7 +4,7 @@ import AgentModel
 /// mappings and sequences, with plain and quoted scalars. Refuses anchors, aliases, tags, block scalars, complex keys
 /// and multi-line plain scalars.
 ///
-/// Nodes point into the source, which may contain passwords. Do not use them after its end.
+/// Nodes point into the source, which may contain passwords. Do not use a node after the source was wiped.
 indirect enum YAMLNode {
     case null
     case scalar(YAMLScalar)
@@ -42,7 +42,7 @@ extension YAMLNode {
 
     subscript(key: String) -> YAMLNode? { entries.first { $0.key.text == key }?.value }
 
-    /// Boolean value, with netplan's words.
+    /// Boolean value, in the words that netplan accepts; nil for other text.
     var flag: Bool? { text.flatMap(Self.flag) }
 
     static func flag(_ text: String) -> Bool? {
@@ -61,7 +61,7 @@ extension YAMLScalar {
         return String(validating: bytes, as: UTF8.self)
     }
 
-    /// Text for messages. Never use it for a secret.
+    /// Text for messages. Never use this for a secret.
     var name: String { source.name }
 
     var secret: Secret {
@@ -69,16 +69,16 @@ extension YAMLScalar {
         return Secret(consuming: &bytes)
     }
 
-    /// Value of the scalar. Wipe it, as it may be a secret.
+    /// Returns the value of the scalar. The caller wipes the bytes, as they may be a secret.
     func bytes() -> [UInt8] {
         var bytes: [UInt8] = []
-        // No escape is shorter than its value, except \N, \_, \L and \P.
+        // Only the escapes \L and \P are shorter than their values: two bytes in place of three.
         bytes.reserveCapacity(source.count * 2)
         var rest = source
         while let byte = rest.popFirst() {
             switch byte {
             case UInt8(ascii: "'") where style == .single:
-                // A quote is doubled.
+                // Skip the second quote of a doubled quote.
                 rest = rest.dropFirst()
                 bytes.append(byte)
             case UInt8(ascii: "\\") where style == .double: Self.unescape(&rest, into: &bytes)
@@ -89,7 +89,7 @@ extension YAMLScalar {
         return bytes
     }
 
-    /// Folds line breaks: the first is a blank, each further one a line feed (YAML 1.2, 6.5).
+    /// Folds line breaks (YAML 1.2, 6.5): a single break becomes a blank, n breaks become n - 1 line feeds.
     private static func fold(_ rest: inout SourceText, into bytes: inout [UInt8]) {
         while let last = bytes.last, last.isBlank { bytes.removeLast() }
         var breaks = 0
@@ -118,7 +118,7 @@ extension YAMLScalar {
         bytes += Array(String(Unicode.Scalar(value) ?? "\u{fffd}").utf8)
     }
 
-    /// Escapes of one character (YAML 1.2, 5.7).
+    /// Values of escapes that have one character (YAML 1.2, 5.7).
     fileprivate static let simpleEscapes: [UInt8: [UInt8]] = [
         UInt8(ascii: "0"): [0], UInt8(ascii: "a"): [7], UInt8(ascii: "b"): [8], UInt8(ascii: "t"): [9],
         UInt8(ascii: "\t"): [9], UInt8(ascii: "n"): [10], UInt8(ascii: "v"): [11], UInt8(ascii: "f"): [12],

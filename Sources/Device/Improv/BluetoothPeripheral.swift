@@ -79,7 +79,7 @@ public final class BluetoothPeripheral: ImprovTransport {
 
     private func change(_ path: String, _ interface: String, _ property: (String, DBusValue)) {
         guard adapter != nil else { return }
-        // Ignore the error: `onEnd` reports the end of the connection.
+        // Ignores the error: `onEnd` reports the end of the connection.
         try? connection?.signal(
             path, "org.freedesktop.DBus.Properties", "PropertiesChanged",
             [.string(interface), .dictionary([property]), .strings([])])
@@ -108,14 +108,14 @@ public final class BluetoothPeripheral: ImprovTransport {
         Task { [weak self] in
             guard let self else { return }
             do throws(DBusError) { try await work(self) } catch {
-                // Ignore errors of an earlier connection.
+                // Ignores errors of an earlier connection.
                 if self.connection === connection { startOver("\(error)") }
             }
         }
     }
 
-    /// Closes the connection and registers again after a pause. bluetoothd drops the registrations of a closed
-    /// connection.
+    /// Closes the connection, and registers the service again after a pause. bluetoothd drops the registrations of a
+    /// closed connection.
     private func startOver(_ reason: String) {
         complain(reason)
         connection?.close()
@@ -141,14 +141,14 @@ public final class BluetoothPeripheral: ImprovTransport {
             .init(Self.bluez, "/", "org.freedesktop.DBus.ObjectManager"), "GetManagedObjects")
         guard let found = BlueZAdapter.find(adapterName, in: objects.first) else {
             power = AdapterPower()
-            // A signal announces the next adapter.
+            // A signal will announce the next adapter.
             return complain("no Bluetooth adapter found, waiting for \(adapterName ?? "one that can be a peripheral")")
         }
         let owner = try await connection.call(.bus, "GetNameOwner", [.string(Self.bluez)]).first?.text
         switch power.step(for: found, of: owner ?? "") {
         case .use: break
         case .wait:
-            // A signal announces that it is on again.
+            // A signal will announce that the adapter is on again.
             return complain("Bluetooth adapter switched off, waiting until it is on: \(found.path)")
         case .powerOn:
             try await connection.call(
@@ -203,7 +203,7 @@ public final class BluetoothPeripheral: ImprovTransport {
         }
         if assemblers[client] == nil, assemblers.count >= Self.mostClients { assemblers = [:] }
         assemblers[client] = assembler.isEmpty ? nil : assembler
-        // Defer the event until BlueZ has its answer, so that the effects come after it.
+        // Defers the event until BlueZ has its answer, so that the effects come after the answer.
         if let event { Task { onEvent(event) } }
     }
 
@@ -226,7 +226,7 @@ public final class BluetoothPeripheral: ImprovTransport {
             let changed = signal.body[1].members
             switch signal.body[0].text {
             case "org.bluez.Adapter1" where path == adapter:
-                // An adapter loses its registrations when it is powered off.
+                // An adapter that is powered off loses its registrations.
                 if changed["Powered"]?.flag == true, failures == 0 { startOver("Bluetooth adapter switched on") }
             case "org.bluez.Adapter1" where path == power.awaited:
                 if changed["Powered"]?.flag == true { startOver("Bluetooth adapter switched on") }

@@ -1,7 +1,7 @@
 import DBus
 
-/// Improv's GATT service and advertisement for BlueZ (doc/gatt-api.txt and doc/advertising-api.txt of BlueZ). A value:
-/// D-Bus calls go in, answers come out.
+/// Improv's GATT service and advertisement for BlueZ (doc/gatt-api.txt and doc/advertising-api.txt of BlueZ). This
+/// value takes D-Bus calls and returns answers.
 struct GATTApplication: Sendable {
     static let root = "/org/altnet/improv"
     static let service = root + "/service"
@@ -29,7 +29,7 @@ struct GATTApplication: Sendable {
     static func uuid(_ digit: Int) -> String { "00467768-6228-2272-4663-27747826800\(digit)" }
     static let serviceDataUUID = "00004677-0000-1000-8000-00805f9b34fb"
 
-    /// Maximum bytes of a name in the scan response: 31, without 2 for length and type.
+    /// Maximum length of a name in the scan response in bytes: 31, less 2 for length and type.
     static let longestName = 29
 
     var state = ImprovState.authorizationRequired
@@ -47,7 +47,7 @@ struct GATTApplication: Sendable {
 
     // MARK: Calls
 
-    /// - Returns: the answer, nil for an unknown method, and the event that the call causes.
+    /// - Returns: the answer, or nil for an unknown method; and the event that the call causes.
     func answer(_ call: DBusMessage) -> (answer: DBusMessage?, event: Event?) {
         guard let path = call.path, let interface = call.interface, let member = call.member else { return (nil, nil) }
         switch (interface, member) {
@@ -147,8 +147,8 @@ struct GATTApplication: Sendable {
             })
     }
 
-    /// Properties of the advertisement. Flags (3 bytes, added by BlueZ), service UUID (18) and service data (10) fill
-    /// its 31 bytes. The name goes into the scan response.
+    /// Properties of the advertisement. Its 31 bytes contain flags (3, added by BlueZ), service UUID (18) and service
+    /// data (10). The scan response contains the name.
     private var advertisement: [(String, DBusValue)] {
         [
             ("Type", .string("peripheral")), ("ServiceUUIDs", .strings([Self.uuid(0)])), ("ServiceData", serviceData),
@@ -191,7 +191,7 @@ struct BlueZAdapter: Sendable, Equatable {
     }
 }
 
-/// Powers an adapter on once for each start of bluetoothd. Later, switching it off is the user's choice.
+/// Powers an adapter on once for each start of bluetoothd. If a user switches the adapter off later, it stays off.
 struct AdapterPower: Sendable {
     /// Path of the adapter that was in use and is off.
     private(set) var awaited: String?
@@ -207,7 +207,7 @@ struct AdapterPower: Sendable {
         case wait
     }
 
-    /// - Parameter owner: unique bus name of bluetoothd. A restarted one has another name.
+    /// - Parameter owner: unique bus name of bluetoothd. After a restart, bluetoothd has another name.
     mutating func step(for adapter: BlueZAdapter, of owner: String) -> Step {
         awaited = nil
         if adapter.isPowered { return .use }

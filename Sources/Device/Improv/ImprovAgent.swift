@@ -4,7 +4,7 @@ import AppProtocol
 import Glibc
 import Linux
 
-/// Improv's client of the agent, over the agent's socket and the app protocol.
+/// Client of the agent for Improv. It uses the agent's socket and the app protocol.
 public struct ImprovAgent: Sendable {
     private let endpoint: Endpoint
     /// Address of the device's page. `{address}` is a placeholder for the device's IPv4 address.
@@ -34,7 +34,7 @@ public struct ImprovAgent: Sendable {
                     }
                 }
             } catch {
-                // The agent restarts or is not running: try again.
+                // The agent restarts or is not running. The next round tries again.
             }
             await report(nil)
             await AgentLoop.sleep(for: BackOff(first: .seconds(1), last: .seconds(30)).wait(after: failures))
@@ -62,7 +62,7 @@ public struct ImprovAgent: Sendable {
 
     /// Joins a network with `network.switch` and waits for the outcome.
     ///
-    /// Improv does not say whether a network is hidden. A network that is not found is tried again as a hidden one.
+    /// Improv does not say whether a network is hidden. If a network is not found, joins it as a hidden one.
     func join(_ ssid: SSID, _ password: Secret?) async -> ImprovMachine.Outcome {
         let network: NewNetwork
         do {
@@ -83,7 +83,7 @@ public struct ImprovAgent: Sendable {
         return .connected(pages: status.map(pages) ?? [])
     }
 
-    /// Returns the network, with WPA3 only if WPA2 does not allow the password.
+    /// Returns the network to join. Requires WPA3 only if WPA2 does not allow the password.
     static func network(_ ssid: SSID, _ password: Secret?) throws(InvalidPassphrase) -> NewNetwork {
         guard let password else { return NewNetwork(ssid: ssid, password: nil, security: .open) }
         do {
@@ -99,7 +99,7 @@ public struct ImprovAgent: Sendable {
 
     private func attempt(_ network: NewNetwork, _ session: DeviceSession) async -> Attempt {
         do {
-            // Switch even if a cable carries the traffic: a device on a desk usually has one.
+            // Switches even if a cable carries the traffic, because a device on a desk usually has one.
             let status = try await session.switchNetwork(to: .new(network), confirms: false, besideUplink: true)
             if status.phase == .committed { return .success }
             return .failure(status.reason?.rawValue ?? status.phase.rawValue)
@@ -110,7 +110,7 @@ public struct ImprovAgent: Sendable {
         }
     }
 
-    /// - Returns: networks, strongest first; nil if the scan failed.
+    /// - Returns: the networks, strongest first; nil if the scan failed.
     func scan() async -> [ImprovNetwork]? {
         do {
             let client = try await DeviceClient(connectingTo: endpoint)
@@ -130,7 +130,7 @@ public struct ImprovAgent: Sendable {
         return String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
-    /// Model from the device tree, else the processor's architecture.
+    /// Model from the device tree, or else the processor's architecture.
     private static var hardware: String {
         if let model = KernelFile.read("/sys/firmware/devicetree/base/model") { return model }
         var names = utsname()

@@ -1,8 +1,8 @@
 import AgentModel
 
-/// Whether Improv needs authorisation, and how long it lasts.
+/// Settings of the authorisation that Improv may need.
 public struct ImprovSettings: Sendable, Equatable {
-    /// State of the authorisation; nil if none is needed, as over a cable.
+    /// Duration and start of the authorisation; nil if none is needed, as over a cable.
     public var authorization: Authorization?
 
     public struct Authorization: Sendable, Equatable {
@@ -25,7 +25,7 @@ public struct ImprovDevice: Sendable, Equatable {
     public var pages: [String]
     public var name: String
     public var hostName: String
-    /// Firmware, its version, hardware and device name; optionally the system and its version.
+    /// Firmware, firmware version, hardware and device name; optionally the system and its version.
     public var info: [String]
 }
 
@@ -36,7 +36,8 @@ public struct ImprovNetwork: Sendable, Hashable {
     public let security: Security
 }
 
-/// The protocol logic for Improv's clients. A value without a clock or I/O: events go in, effects come out.
+/// The protocol logic for Improv's clients. This value uses neither a clock nor I/O: it takes events and returns
+/// effects.
 public struct ImprovMachine: Sendable {
     public enum Event: Sendable {
         /// State of the device; nil while the agent does not answer.
@@ -69,11 +70,11 @@ public struct ImprovMachine: Sendable {
         case log(String)
     }
 
-    /// Failed attempts in one window after which a new authorisation is needed.
+    /// Number of failed attempts in one window after which a new authorisation is needed.
     public static let attempts = 10
-    /// Time that a device stays discoverable after it was provisioned, as the client may still ask.
+    /// Time for which a device stays discoverable after it has joined a network, because the client may still ask.
     public static let afterwards = Duration.seconds(60)
-    /// Limit of networks in a scan's result.
+    /// Maximum number of networks in the result of a scan.
     public static let listed = 30
 
     private let settings: ImprovSettings
@@ -84,7 +85,7 @@ public struct ImprovMachine: Sendable {
     private var device: ImprovDevice?
     private var isAgentAnswering = false
     private var isScanning = false
-    /// End of the discoverable time of a provisioned device.
+    /// Time until which a provisioned device is discoverable.
     private var lingers: Instant?
     private var lastReported: (state: ImprovState?, error: ImprovError?, isAdvertised: Bool) = (nil, nil, false)
 
@@ -98,7 +99,7 @@ public struct ImprovMachine: Sendable {
     private struct Window: Equatable {
         var end: Instant
         var failures = 0
-        /// True if the start opened the window, which closes when the device gets a network in another way.
+        /// True if the start opened the window. Such a window closes when the device gets a network in another way.
         var isOfStart = false
     }
 
@@ -157,7 +158,7 @@ public struct ImprovMachine: Sendable {
             lastReported.state = state
             effects.append(.state(state))
         }
-        // Do not advertise while the agent does not answer.
+        // Does not advertise while the agent does not answer.
         let isAdvertised = isAgentAnswering && (state != .provisioned || lingers != nil)
         if isAdvertised != lastReported.isAdvertised {
             lastReported.isAdvertised = isAdvertised
@@ -222,7 +223,7 @@ public struct ImprovMachine: Sendable {
         }
     }
 
-    /// - Parameter texts: nil if the agent has not answered yet.
+    /// - Parameter texts: texts of the answer; nil if the agent has not answered yet.
     private mutating func answer(_ number: ImprovCommand.Number, _ texts: [String]?, _ effects: inout [Effect]) {
         guard isAgentAnswering, let texts else { return refuse(.unknown, &effects) }
         clearError(&effects)
@@ -230,7 +231,7 @@ public struct ImprovMachine: Sendable {
     }
 
     private mutating func join(_ ssid: SSID, _ password: Secret?, _ effects: inout [Effect]) {
-        // Send no error: it would reach the first client, which still waits for its outcome.
+        // Sends no error, which would reach the first client. That client still waits for its outcome.
         if case .joining = phase { return effects.append(.log("\(ssid): ignored, another attempt is in progress")) }
         guard mayJoin else {
             effects.append(.log("\(ssid): refused, press the button first"))
@@ -253,7 +254,7 @@ public struct ImprovMachine: Sendable {
             device?.isProvisioned = true
             device?.pages = pages
             lingers = now + Self.afterwards
-            // Send the state first: some clients disconnect upon the result.
+            // Sends the state first, because some clients disconnect upon the result.
             lastReported.state = state
             effects += [.state(state), .result(ImprovResult(.join, texts: pages))]
         case .failed(let reason):
@@ -282,7 +283,7 @@ public struct ImprovMachine: Sendable {
         guard let networks else { return refuse(.unknown, &effects) }
         let lines = lines(networks)
         switch medium {
-        // One result with three texts for each network. The weakest networks are dropped if they do not fit.
+        // One result has three texts for each network. If they do not fit, the weakest networks are dropped.
         case .bluetooth:
             var texts: [String] = []
             for line in lines
@@ -319,8 +320,8 @@ public struct ImprovMachine: Sendable {
 }
 
 extension Security {
-    /// Third text of a network in a scan's result: the authentication over BLE; over serial `YES` if a password is
-    /// needed, else `NO` (Improv 2.4, "Request scanned Wi-Fi networks").
+    /// Third text of a network in a scan's result. Over BLE, it is the authentication. Over serial, it is `YES` if a
+    /// password is needed, or else `NO` (Improv 2.4, "Request scanned Wi-Fi networks").
     func improvName(over medium: ImprovMedium) -> String {
         switch (self, medium) {
         case (.open, _), (.owe, _): "NO"

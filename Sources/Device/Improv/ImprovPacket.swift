@@ -105,7 +105,7 @@ public struct ImprovResult: Sendable, Equatable {
     /// Maximum length of the data in bytes; the length field has one byte.
     public static let longestData = 255
 
-    /// - Parameter texts: the first text that does not fit and all later ones are dropped.
+    /// - Parameter texts: texts of the answer. The first text that does not fit and all later ones are dropped.
     public init(_ command: ImprovCommand.Number, _ texts: [[UInt8]] = []) {
         self.command = command
         var room = Self.longestData
@@ -130,9 +130,9 @@ public struct ImprovResult: Sendable, Equatable {
 
 func checksum(_ bytes: some Sequence<UInt8>) -> UInt8 { bytes.reduce(0, &+) }
 
-/// Assembles the command that one client writes over BLE in pieces of any size.
+/// Assembles a command that a client writes over BLE in pieces of any size.
 public struct ImprovAssembler: Sendable {
-    /// Longest pause between two pieces. After that, the next piece begins a new packet.
+    /// Longest pause between two pieces. After it, the next piece begins a new packet.
     public static let patience = Duration.seconds(5)
 
     private var bytes: [UInt8] = []
@@ -143,8 +143,8 @@ public struct ImprovAssembler: Sendable {
     public var isEmpty: Bool { bytes.isEmpty }
 
     /// - Parameter offset: offset of the piece in the packet; nil if unknown.
-    /// - Returns: the command, nil while it is incomplete.
-    /// - Throws: `ImprovError`. The pieces so far are dropped.
+    /// - Returns: the command; nil while it is incomplete.
+    /// - Throws: `ImprovError`. Earlier pieces are then dropped.
     public mutating func add(
         _ piece: some Collection<UInt8>, offset: Int? = nil, at now: Instant
     ) throws(ImprovError) -> ImprovCommand? {
@@ -158,7 +158,8 @@ public struct ImprovAssembler: Sendable {
         guard bytes.count >= 2 else { return nil }
         let length = Int(bytes[1]) + 3
         guard bytes.count >= length else {
-            // Reject a piece from the middle of a packet: its bogus length would also swallow the next packet.
+            // Rejects a piece from the middle of a packet. Its second byte is not a length, and could consume the next
+            // packet.
             guard ImprovCommand.Number(rawValue: bytes[0]) != nil else {
                 clear()
                 throw .invalidPacket

@@ -1,5 +1,5 @@
-/// Parser for a serial line (Improv 2.4, "Improv via Serial"): `IMPROV`, version, type, length, data, checksum. Skips
-/// other bytes between packets, such as console output.
+/// Parser for a serial line (Improv 2.4, "Improv via Serial"). A packet has `IMPROV`, version, type, length, data and
+/// checksum. Skips other bytes between packets, such as console output.
 public struct ImprovSerialReader: Sendable {
     static let header = Array("IMPROV".utf8)
     static let version: UInt8 = 1
@@ -15,7 +15,7 @@ public struct ImprovSerialReader: Sendable {
 
     public init() {}
 
-    /// - Returns: results of the packets completed by these bytes, in their order.
+    /// - Returns: results of the packets that these bytes complete, in their order.
     public mutating func add(_ more: some Sequence<UInt8>) -> [Result<ImprovCommand, ImprovError>] {
         bytes += more
         var found: [Result<ImprovCommand, ImprovError>] = []
@@ -38,7 +38,7 @@ public struct ImprovSerialReader: Sendable {
             let length = fixed + Int(bytes[fixed - 1]) + 1
             guard bytes.count >= length else { return nil }
             let packet = bytes.prefix(length)
-            // After a wrong checksum drop one byte only: if bytes were lost, the next packet begins inside this one.
+            // After a wrong checksum, drops only one byte. If bytes were lost, the next packet begins inside this one.
             bytes.removeFirst(checksum(packet.dropLast()) == packet.last ? length : 1)
             return packet
         }
@@ -52,7 +52,7 @@ public struct ImprovSerialReader: Sendable {
         bytes.removeFirst(start ?? bytes.count)
     }
 
-    /// - Returns: nil for packets of the device, which a line may echo.
+    /// - Returns: nil for packets of the device, because a serial line may echo them.
     private static func command(_ packet: ArraySlice<UInt8>) -> Result<ImprovCommand, ImprovError>? {
         let type = PacketType(rawValue: packet[packet.startIndex + header.count + 1])
         guard type == .command || type == nil else { return nil }

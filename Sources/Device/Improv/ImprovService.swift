@@ -31,7 +31,7 @@ public final class ImprovService {
 
     public var capabilities: ImprovCapabilities { machine.capabilities }
 
-    /// Starts to follow the agent. Holds the transport weakly.
+    /// Starts to follow the agent. Keeps only a weak reference to the transport.
     public func start(_ transport: any ImprovTransport) {
         self.transport = transport
         let agent = agent

@@ -14,7 +14,7 @@ public final class SerialPort: ImprovTransport {
 
     /// - Parameters:
     ///   - path: path of the tty.
-    ///   - onEnd: called when reading fails; the port is closed then.
+    ///   - onEnd: called after reading has failed and the port is closed.
     public init(
         path: String, onEvent: @escaping @AgentLoop @Sendable (ImprovMachine.Event) -> Void,
         onEnd: @escaping @AgentLoop @Sendable (SystemError) -> Void
@@ -22,7 +22,7 @@ public final class SerialPort: ImprovTransport {
         (self.path, self.onEvent, self.onEnd) = (path, onEvent, onEnd)
     }
 
-    /// Opens the line in raw mode: without echo and control characters.
+    /// Opens the line in raw mode, without echo and control characters.
     /// - Parameter speed: baud rate, one of ``speeds``; a USB gadget ignores it.
     /// - Throws: `SystemError` if the line cannot be opened, or for another speed.
     public func start(speed: Int) throws(SystemError) {
@@ -58,7 +58,7 @@ public final class SerialPort: ImprovTransport {
     }
 
     public func send(_ state: ImprovState) {
-        // Serial has no authorisation: the cable grants it.
+        // A serial line needs no authorisation, because a client has access to the cable.
         send(ImprovSerialPacket.state(state == .authorizationRequired ? .authorized : state))
     }
     public func send(_ error: ImprovError) { send(ImprovSerialPacket.error(error)) }
@@ -66,7 +66,7 @@ public final class SerialPort: ImprovTransport {
     public func advertise(_ isWanted: Bool) {}
     public func rename(_ name: String) {}
 
-    /// Sends bytes. Drops those that the other end does not read in time.
+    /// Sends bytes. Drops bytes that the other end does not read in time.
     private func send(_ bytes: [UInt8]) {
         guard watch != nil else { return }
         _ = write(descriptor, bytes, bytes.count)

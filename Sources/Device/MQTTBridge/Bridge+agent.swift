@@ -1,7 +1,7 @@
 import AgentModel
 import AppProtocol
 
-/// State of the link to the agent, which answers requests in their order.
+/// State of the connection to the agent, which answers requests in order.
 struct AgentSide: Sendable {
     enum Phase: Sendable, Equatable {
         case waiting(until: Instant)
@@ -16,7 +16,7 @@ struct AgentSide: Sendable {
 
     struct Caller: Sendable {
         let id: String
-        /// Topic for the answer; nil for Home Assistant, which expects none.
+        /// Topic for the answer; nil for Home Assistant, which does not expect an answer.
         let topic: String?
         let correlation: [UInt8]?
         let type: MessageType
@@ -28,8 +28,9 @@ struct AgentSide: Sendable {
     var pending: [Pending] = []
     var awaySince: Instant?
     private var backOff: Reconnection
-    /// Run of the agent that sends the events, and the number of the last one.
+    /// Run of the agent that sends the events; nil until known.
     var stream: String?
+    /// Number of the last event of that run; nil until known.
     var lastEvent: Int?
 
     init(seed: UInt64) { backOff = Reconnection(spread: .seconds(1), longest: .seconds(30), seed: seed ^ 1) }
@@ -41,7 +42,7 @@ struct AgentSide: Sendable {
         return deadlines.min()
     }
 
-    /// Whether the agent's absence has already made the device offline.
+    /// Whether the bridge has already reported the device as offline because the agent is absent.
     var isReported = false
 
     func isAway(at now: Instant) -> Bool { awaySince.map { now >= $0 + BridgeLimits.agentAway } ?? false }
@@ -75,7 +76,7 @@ extension Bridge {
     private mutating func askAgent(_ pending: AgentSide.Pending, _ content: Request.Content, _ effects: inout [Effect])
     {
         guard agent.phase == .up else { return }
-        // Everything received is published, so request with the role of those who may read it.
+        // The bridge publishes the answers, so it requests with the role of their readers.
         put(Request(id: "altnet-mqtt", content: content, relay: .see), pending, &effects)
     }
 
@@ -101,7 +102,7 @@ extension Bridge {
             answer(caller, line, moment)
         }
         agent.lost(at: moment.now)
-        report(.agentAway, "no agent: \(reason)", &effects)
+        report(.agentAway, "no connection to the agent: \(reason)", &effects)
     }
 
     mutating func checkAgent(_ moment: Moment, _ effects: inout [Effect]) {
@@ -121,17 +122,19 @@ extension Bridge {
             case .unknown: break
             }
         } catch {
-            // Later answers may belong to other requests.
+            // After a malformed line, later answers cannot be assigned to requests.
             report(.agentSpeech, "malformed line from the agent: \(error)", &effects)
             effects.append(.disconnectAgent)
-            lostAgent("its line is malformed", moment, &effects)
+            lostAgent("it sent a malformed line", moment, &effects)
         }
     }
 
     private mutating func handleAgentLine(
         _ line: [UInt8], _ failure: ProtocolError?, _ moment: Moment, _ effects: inout [Effect]
     ) throws(ProtocolError) {
-        guard !agent.pending.isEmpty else { throw ProtocolError(.malformed, "an answer without a request") }
+        guard !agent.pending.isEmpty else {
+            throw ProtocolError(.malformed, "the agent has sent an answer without a request")
+        }
         let pending = agent.pending.removeFirst()
         if case .caller(let caller) = pending {
             if caller.isRemembered { ledger.recordAnswer(caller.id, line) }
@@ -141,7 +144,7 @@ extension Bridge {
             return answer(caller, line, moment)
         }
         if let failure {
-            // The number may be one that this run of the agent has not reached.
+            // This run of the agent may not have reached the number yet: subscribe without it.
             if case .subscription = pending, agent.stream != nil {
                 (agent.stream, agent.lastEvent) = (nil, nil)
                 return askAgent(.subscription, .subscribe(EventSubscription()), &effects)
@@ -193,7 +196,7 @@ extension Bridge {
         }
     }
 
-    /// Takes the new network state. Reconnects to the broker if the path to it may have changed.
+    /// Records the new network state. Reconnects to the broker if the path to the broker may have changed.
     private mutating func recordNetwork(_ network: NetworkStatus, _ moment: Moment, _ effects: inout [Effect]) {
         let before = device.network
         let outLength = device.outages.length(at: moment.now)
@@ -209,7 +212,7 @@ extension Bridge {
                 reconnect("the device has switched networks", in: .zero, moment, &effects)
             }
         } else if before?.uplink == nil || before?.ssid != network.ssid || outage != nil {
-            // After an outage the neighbours may be back at the same moment; after a move the device is alone.
+            // After an outage, other devices may return at the same moment. After a move, this device returns alone.
             let isMove = outLength.map { $0 < OutageLog.shortest } ?? true
             guard before != nil else { return }
             if isMove { broker.reconnection.moved() }

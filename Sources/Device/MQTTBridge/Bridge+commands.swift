@@ -40,7 +40,7 @@ extension Bridge {
         func refuse(_ id: String?, _ error: ProtocolError) {
             answer(to: topic, correlation, Response(id: id, result: .failure(error)).line(), moment)
         }
-        // Check before parsing, so that a flood costs next to nothing.
+        // Check the rate before parsing, so that a flood of requests costs little.
         let delay = commandRate.delay(at: moment.now)
         guard delay == .zero else {
             return refuse(
@@ -91,11 +91,11 @@ extension Bridge {
 
     private struct Permitted {
         let body: Request.Body
-        /// Time at which the command expires according to its author; nil if not given.
+        /// Expiry of the command, as given by its author; nil if not given.
         let expires: Timestamp?
     }
 
-    /// Checks the relay's role, which the agent checks again, like the proof.
+    /// Checks the role of the relay. The agent checks the role again, and the proof.
     private func permitted(_ request: Request) throws(ProtocolError) -> Permitted {
         let permitted: Permitted
         var isProved = false
@@ -107,16 +107,18 @@ extension Bridge {
             (permitted, isProved) = (Permitted(body: body, expires: expires), true)
         case .subscribe:
             throw ProtocolError(
-                .unsupported, "a broker needs no subscription to events: read their topics", details: ["field": "type"])
+                .unsupported, "subscribe is not available over a broker: read the topics of the events",
+                details: ["field": "type"])
         case .open:
             throw ProtocolError(
-                .unsupported, "a broker needs no session: send the request itself", details: ["field": "type"])
+                .unsupported, "open is not available over a broker: send the request itself",
+                details: ["field": "type"])
         }
         if let refusal = permitted.body.refusal(toRelayOf: settings.role, isProved: isProved) { throw refusal }
         return permitted
     }
 
-    /// Requires an expiry: brokers queue commands while the device is away.
+    /// Requires an expiry, because brokers queue commands while the device is away.
     private mutating func checkExpiry(
         _ message: IncomingMessage, _ expires: Timestamp?, _ moment: Moment, _ effects: inout [Effect]
     ) throws(ProtocolError) {
@@ -127,7 +129,7 @@ extension Bridge {
             guard expiry > .zero else { throw .at("expires", "is in the past: the command is not carried out") }
             guard expiry <= BridgeLimits.longestExpiry else { throw .at("expires", "is more than a day ahead") }
         }
-        // Use the interval alone while the device does not know the time.
+        // Use only the message expiry interval while the device does not know the time.
         if let expires, moment.time != nil || message.expiry == nil { try checkExpiry(expires, moment, &effects) }
     }
 
@@ -195,7 +197,7 @@ extension Bridge {
         }
     }
 
-    /// Returns an ID from the bytes of the command (FNV-1a), as Home Assistant's commands have none.
+    /// Returns an ID made from the bytes of the command (FNV-1a), because Home Assistant's commands have no ID.
     private static func homeAssistantID(_ payload: [UInt8]) -> String {
         let hash = payload.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
         return "home-assistant-" + String(hash, radix: 16)
@@ -209,7 +211,7 @@ extension Bridge {
         case .identify:
             guard settings.role != nil else {
                 throw ProtocolError(
-                    .notPermitted, "the settings permit no commands over the broker (ALTNET_MQTT_COMMANDS)")
+                    .notPermitted, "the settings do not permit commands over the broker (ALTNET_MQTT_COMMANDS)")
             }
             return effects.append(.identify)
         case .scan: body = .startScan(ScanRequest())

@@ -1,8 +1,8 @@
 import AgentModel
 import AppProtocol
 
-/// Connects a device's agent with an MQTT 5 broker. A value without a clock or I/O: events go in, effects come out. Its
-/// only randomness comes from the seed.
+/// Connects a device's agent with an MQTT 5 broker. A value without a clock or I/O: events go in, effects come out. All
+/// randomness comes from the seed.
 ///
 /// ```
 ///              connect                  accepted
@@ -40,10 +40,10 @@ public struct Bridge: Sendable {
     public enum Effect: Sendable, Equatable {
         case connectAgent
         case disconnectAgent
-        /// Send a line, which has no line feed, to the agent.
+        /// Send a line without line feed to the agent.
         case sendToAgent([UInt8])
         case connectBroker(BrokerHello)
-        /// Disconnect from the broker. A goodbye makes the broker discard the will. Without it the connection is just
+        /// Disconnect from the broker. With a goodbye, the broker discards the will. Otherwise the connection is just
         /// dropped.
         case disconnectBroker(isGoodbye: Bool)
         case subscribe([Subscription])
@@ -51,14 +51,14 @@ public struct Bridge: Sendable {
         /// Store the IDs of the last commands before any later effect is performed.
         case remember([String])
         case identify
-        /// Write one line to the log, without a secret.
+        /// Write one line without secrets to the log.
         case log(String)
         case over
     }
 
     public enum Purpose: Sendable, Equatable {
         case serve
-        /// Removes everything that the broker and Home Assistant retain of the device, then ends.
+        /// Remove everything that the broker and Home Assistant retain about the device, then end.
         case remove
     }
 
@@ -151,7 +151,7 @@ public struct Bridge: Sendable {
             effects.append(.log("connected to the broker\(session.isPresent ? ", session resumed" : "")"))
         }
         if !session.keepsMessages {
-            report(.keepsNothing, "no retained messages at the broker: later clients miss the state", &effects)
+            report(.keepsNothing, "the broker does not retain messages: later clients miss the state", &effects)
         }
         guard purpose == .serve else { return }
         var subscriptions: [Subscription] = []
@@ -164,7 +164,7 @@ public struct Bridge: Sendable {
         }
         subscriptions.append(Subscription(topic: topics.firmware, wantsRetained: true))
         effects.append(.subscribe(subscriptions))
-        // Repeat it in any case: the will may have set it to offline.
+        // Always repeat the availability: the will may have set it to offline.
         queue.repeatKept(topics.availability)
     }
 
@@ -175,7 +175,8 @@ public struct Bridge: Sendable {
         case .connecting, .up: break
         }
         queue.disconnected()
-        // Ignore short connections: two clients with one name would drive each other out again and again.
+        // Keep the waits after a short connection: two clients with the same ID would replace each other again and
+        // again.
         if let since = broker.upSince {
             if since + BridgeLimits.lasting <= moment.now {
                 broker.shortLived = 0
@@ -198,11 +199,11 @@ public struct Bridge: Sendable {
         report(complaint, "\(failure.text); the next attempt is within \(wait.components.seconds + 1) s", &effects)
     }
 
-    /// Reason of a short connection. mosquitto 2.0 does not report that another client has taken over.
+    /// Report of repeated short connections. mosquitto 2.0 does not report that another client has taken over.
     private static let shortLived =
         "the broker keeps dropping the connection: check whether another client has the same client ID"
 
-    /// Drops a connection that is of no use and schedules another.
+    /// Drops a useless connection and schedules another one.
     mutating func reconnect(_ reason: String, in wait: Duration, _ moment: Moment, _ effects: inout [Effect]) {
         switch broker.phase {
         case .up, .connecting:
@@ -211,9 +212,10 @@ public struct Bridge: Sendable {
             broker.upSince = nil
             broker.phase = .waiting(until: moment.now + wait)
         case .waiting:
-            // Keep the wait while another client has the name or the broker refuses the device.
+            // Keep the wait while another client has the client ID or the broker refuses the device.
             guard !reported.contains(.takenOver), !reported.contains(.refused) else { return }
-            // Replace the earlier wait, even by a longer one: otherwise too many devices of a fleet would come at once.
+            // Replace the earlier wait, even by a longer one: otherwise too many devices of a fleet would reconnect at
+            // once.
             broker.phase = .waiting(until: moment.now + wait)
         case .leaving, .over: break
         }
@@ -293,7 +295,7 @@ public struct Bridge: Sendable {
         }
         guard device.isKnown else { return }
         do {
-            // Discovery first, so that Home Assistant has entities for the states that follow.
+            // Publish the discovery message first, so that Home Assistant has entities for the states that follow.
             if let prefix = settings.discoveryPrefix, device.isDiscoveryDue, let capabilities = device.capabilities {
                 device.isDiscoveryDue = false
                 let message = HomeAssistantDevice(
@@ -345,7 +347,7 @@ public struct Bridge: Sendable {
             let waits = message.isAcknowledged
             if !session.acknowledges { message.isAcknowledged = false }
             effects.append(.publish(number, message))
-            // Without QoS 1 there is no acknowledgement: count the message as delivered.
+            // Without QoS 1 the broker does not acknowledge: count the message as delivered.
             if waits, !message.isAcknowledged { _ = queue.acknowledged(number) }
         }
         if queue.lost > lost {
@@ -375,12 +377,12 @@ struct BrokerSide: Sendable {
         case waiting(until: Instant)
         case connecting(until: Instant)
         case up(BrokerSession)
-        /// The bridge publishes the rest, then ends.
+        /// The bridge publishes the remaining messages, then ends.
         case leaving(until: Instant)
         case over
     }
 
-    /// Phase of the connection. The bridge connects as soon as the device's ID is known.
+    /// Phase of the connection. The first attempt starts as soon as the device's ID is known.
     var phase = Phase.waiting(until: Instant(milliseconds: .min))
     var reconnection: Reconnection
     /// Start of the current connection.
@@ -391,7 +393,7 @@ struct BrokerSide: Sendable {
         reconnection = Reconnection(spread: settings.spread, longest: settings.longestWait, seed: seed)
     }
 
-    /// True if the broker kept no session, so that its messages were sent during this connection.
+    /// True if the broker has not kept a session. All incoming messages were then sent during this connection.
     var isFresh: Bool { if case .up(let session) = phase { !session.isPresent } else { false } }
 
     var deadline: Instant? {

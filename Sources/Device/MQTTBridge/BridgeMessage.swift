@@ -4,7 +4,7 @@ public struct IncomingMessage: Sendable, Equatable {
     public var isRetained: Bool
     public var responseTopic: String?
     public var correlation: [UInt8]?
-    /// Remaining validity, as reported by the broker; nil if the sender set none.
+    /// Remaining time until the message expires, as reported by the broker; nil if the sender set no expiry.
     public var expiry: Duration?
 
     public init(
@@ -100,7 +100,7 @@ public struct BrokerSession: Sendable, Equatable {
 
 public struct BrokerFailure: Sendable, Equatable {
     public enum Kind: Sendable, Equatable {
-        /// An error of the network, name, port or TLS, or a connection that the broker dropped.
+        /// The network, name resolution, port or TLS failed, or the broker dropped the connection.
         case unreachable
         case refused
         /// Another client has connected with the same client ID.
@@ -108,7 +108,7 @@ public struct BrokerFailure: Sendable, Equatable {
     }
 
     public let kind: Kind
-    /// One sentence for the log, without a secret.
+    /// One sentence without secrets for the log.
     public let text: String
 
     public init(_ kind: Kind, _ text: String) { (self.kind, self.text) = (kind, text) }

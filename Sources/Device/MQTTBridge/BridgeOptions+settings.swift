@@ -1,7 +1,8 @@
 import AgentModel
 
 extension BridgeOptions {
-    /// Settings in the agent's file. ALTNET_MQTT_COMMANDS is in the agent's table, as the agent enforces it.
+    /// Settings of the bridge in the agent's file. ALTNET_MQTT_COMMANDS is in the agent's table, because the agent
+    /// enforces it.
     package static let settings = [
         setting(
             .broker, .implied("none", example: "mqtts://broker.example.com"),

@@ -2,10 +2,10 @@ import AgentModel
 import AppProtocol
 
 public struct BridgeOptions: Sendable, Equatable {
-    /// Address of the broker; nil if not set, so that the bridge has nothing to do.
+    /// Address of the broker; nil if not set. The bridge is then idle.
     public var broker: BrokerAddress?
     public var user: String?
-    /// Folder of password, certificates and keys; nil for the service's credentials.
+    /// Folder with the password, certificates and keys; nil for the service's credentials.
     public var secrets: String?
     public var bridge = BridgeSettings()
 

@@ -12,13 +12,14 @@ public struct BridgeSettings: Sendable, Equatable {
     public var keepAlive = Duration.seconds(60)
     /// Delay before the broker publishes the will, longer than a planned switch takes.
     public var willDelay = Duration.seconds(60)
-    /// Time that the broker keeps the session; at least `willDelay`, as the broker sends the will at the earlier of
-    /// both.
+    /// Time for which the broker keeps the session; at least `willDelay`, because the broker also sends the will when
+    /// the session ends.
     public var sessionExpiry = Duration.seconds(3600)
-    /// Time over which the devices of a fleet spread their attempts after an outage of broker or network.
+    /// Time over which a fleet spreads its reconnections after an outage of the broker or network.
     public var spread = Duration.seconds(25)
+    /// Maximum wait between two attempts to connect.
     public var longestWait = Duration.seconds(50)
-    /// Shortest time between two messages with the signal.
+    /// Minimum interval between two messages with the signal.
     public var signalInterval = Duration.seconds(30)
 
     public init() {}
@@ -27,33 +28,37 @@ public struct BridgeSettings: Sendable, Equatable {
 }
 
 public enum BridgeLimits {
-    /// Maximum bytes of a packet from the broker: a line of the app protocol, topic and properties.
+    /// Maximum bytes of a packet from the broker: a line of the app protocol, the topic and properties.
     public static let packet = ProtocolLimits.lineLength + 4096
-    /// Limits of the events in the queue, in messages and bytes. The oldest are dropped.
+    /// Maximum number of events in the queue. The oldest events are dropped.
     public static let queuedMessages = 200
+    /// Maximum bytes of the events in the queue.
     public static let queuedBytes = 256 * 1024
     /// Maximum number of unacknowledged messages.
     public static let inFlight = 16
     public static let pendingRequests = 16
-    /// Stored command IDs, and bytes of their answers.
+    /// Maximum number of stored command IDs.
     public static let rememberedCommands = 64
+    /// Maximum bytes of the stored answers.
     public static let rememberedBytes = 128 * 1024
-    /// Longest time from now to a command's expiry.
+    /// Maximum time until a command's expiry.
     public static let longestExpiry = Duration.seconds(86_400)
-    /// Maximum bytes of a response topic and of correlation data.
+    /// Maximum bytes of a response topic.
     public static let responseTopic = 256
+    /// Maximum bytes of correlation data.
     public static let correlation = 256
-    /// Time limits for the broker's CONNACK and PUBACK.
+    /// Time limit for the broker's CONNACK.
     public static let connecting = Duration.seconds(60)
+    /// Time limit for the broker's PUBACK.
     public static let acknowledging = Duration.seconds(120)
     /// Time after which a connection counts as stable.
     public static let lasting = Duration.seconds(30)
     /// Absence of the agent after which the device counts as offline.
     public static let agentAway = Duration.seconds(30)
-    /// Longest time between two `status` messages, so that `told` shows when the device was last there.
+    /// Maximum interval between two `status` messages, so that `told` shows when the device was last online.
     public static let statusInterval = Duration.seconds(900)
-    /// Time for the last messages before a goodbye.
+    /// Time for sending the last messages before a goodbye.
     public static let leaving = Duration.seconds(2)
-    /// Time that an answer waits for the broker before it is dropped.
+    /// Time for which an answer waits for the broker before it is dropped.
     public static let answerLife = Duration.seconds(600)
 }

@@ -19,7 +19,7 @@ struct CommandLedger: Sendable {
 
     enum Finding: Equatable {
         case new
-        /// First answer, if it is still known.
+        /// Known command with its first answer; nil if the answer is not known any more.
         case known(answer: [UInt8]?)
     }
 

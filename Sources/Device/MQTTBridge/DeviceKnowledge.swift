@@ -16,13 +16,13 @@ struct DeviceKnowledge: Sendable {
     var isDiscoveryDue = false
     var isBackupsDue = false
     private var isStatusDue = false
-    /// Time at which the day's outage counters restart.
+    /// Time at which the outage counters of the day restart.
     private(set) var midnight: Instant?
     /// Time at which an unchanged status is sent again.
     private(set) var repetition: Instant?
     private var signal: SignalReading?
     private var lastReportedSignal: (reading: SignalReading, at: Instant)?
-    /// A measurement that waits for the end of the interval.
+    /// Measurement that waits for the end of the interval.
     private(set) var heldSignal: (reading: SignalReading, due: Instant)?
 
     struct Choice: Sendable, Equatable {
@@ -47,7 +47,7 @@ struct DeviceKnowledge: Sendable {
         if choices != before { (isDiscoveryDue, isStatusDue) = (true, true) }
     }
 
-    /// Stored networks in their order, each name once.
+    /// Stored networks in the stored order, each name once.
     var choices: [Choice] {
         guard let backups else { return [] }
         var choices: [Choice] = []
@@ -124,7 +124,7 @@ struct DeviceKnowledge: Sendable {
             lost: lost)
     }
 
-    /// Returns a changed measurement, at most one in an interval.
+    /// Returns a changed measurement, at most once per interval.
     mutating func nextSignal(at now: Instant, interval: Duration) -> SignalReading? {
         guard let reading = signal ?? heldSignal?.reading else { return nil }
         signal = nil
@@ -145,6 +145,6 @@ struct DeviceKnowledge: Sendable {
 }
 
 extension NetworkStatus {
-    /// Problem of the connectivity; nil without a carrier.
+    /// Connectivity problem; nil without an uplink.
     fileprivate var reason: String? { carriedBy == nil ? nil : connectivity?.problem?.rawValue }
 }

@@ -1,6 +1,6 @@
 import AgentModel
 
-/// The device's discovery message for Home Assistant 2024.12 or newer, with all entities (MQTT device discovery).
+/// Discovery message of the device for Home Assistant 2024.12 or newer, with all entities (MQTT device discovery).
 ///
 /// Network names come from strangers. They appear in values only, never in a template, which Home Assistant would
 /// execute.
@@ -19,7 +19,7 @@ struct HomeAssistantDevice {
         "command", "rescue", "other",
     ]
 
-    /// - Throws: an encoding error, which is a defect.
+    /// - Throws: an encoding error, which is a bug.
     func message() throws -> [UInt8] {
         try OutsideJSON.encode(
             JSONText.object([

@@ -1,6 +1,6 @@
 import AgentModel
 
-/// Messages without acknowledgement yet: the newest of each retained topic, and all events in their order.
+/// Messages that the broker has not acknowledged: the newest of each retained topic, and all events in order.
 struct MessageQueue: Sendable {
     struct Waiting: Sendable, Equatable {
         var message: OutgoingMessage
@@ -20,7 +20,7 @@ struct MessageQueue: Sendable {
     var oldestFlight: Instant? { flying.first?.since }
     var isEmpty: Bool { events.isEmpty && flying.isEmpty && kept.allSatisfy(\.isSent) }
 
-    /// Replaces the retained message of a topic. Does nothing if it has not changed.
+    /// Replaces the retained message of a topic. Does nothing if the message has not changed.
     mutating func keep(_ message: OutgoingMessage) {
         if let index = kept.firstIndex(where: { $0.topic == message.topic }) {
             guard kept[index].message != message else { return }
@@ -35,7 +35,7 @@ struct MessageQueue: Sendable {
         kept[index].isSent = false
     }
 
-    /// Drops the retained messages when the device's ID has changed.
+    /// Drops the retained messages after a change of the device's ID.
     mutating func forgetKept() { kept = [] }
 
     mutating func add(_ message: OutgoingMessage, until end: Instant? = nil) {
@@ -71,7 +71,7 @@ struct MessageQueue: Sendable {
         trim()
     }
 
-    /// Takes the next messages, each with its packet number.
+    /// Removes the next messages from the queue and returns each with its packet number.
     /// - Parameters:
     ///   - window: limit of messages in flight.
     ///   - largest: limit of a message's size, in bytes.
@@ -83,7 +83,7 @@ struct MessageQueue: Sendable {
             if message.message.isAcknowledged { flying.append((lastNumber, message, now)) }
         }
         for index in kept.indices where !kept[index].isSent && flying.count < window {
-            // One message of a topic at a time, so that the newest arrives last.
+            // Send one message of a topic at a time, so that the newest arrives last.
             guard !flying.contains(where: { $0.message.message.topic == kept[index].topic }) else { continue }
             kept[index].isSent = true
             guard kept[index].message.size <= largest else {

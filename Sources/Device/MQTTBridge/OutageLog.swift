@@ -1,9 +1,9 @@
 import AgentModel
 import AppProtocol
 
-/// Counts the times without the needed connection.
+/// Counts outages: times without the required connectivity.
 struct OutageLog: Sendable {
-    /// Shortest time that counts. A switch between networks takes less.
+    /// Minimum length of an outage. A switch between networks takes less.
     static let shortest = Duration.seconds(10)
     private static let day: Int64 = 86_400_000
 
@@ -39,7 +39,7 @@ struct OutageLog: Sendable {
         return outage
     }
 
-    /// Restarts the counters with each day (UTC).
+    /// Restarts the counters on a new day (UTC).
     mutating func turn(to time: Timestamp?) {
         guard let time else { return }
         let day = time.millisecondsSince1970 / Self.day

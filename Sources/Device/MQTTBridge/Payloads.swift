@@ -9,7 +9,7 @@ public struct StatusMessage: Sendable, Equatable, Codable {
     public var firmware: Firmware
     /// SSID as text that is safe to show; nil without Wi-Fi.
     public var name: String?
-    /// Name of the network for the select: `name` if it is stored, else `None`.
+    /// Option of Home Assistant's select: `name` if that network is stored, else `None`.
     public var selected: String
     /// Answer to `network.get`.
     public var network: NetworkStatus
@@ -30,13 +30,13 @@ public struct StatusMessage: Sendable, Equatable, Codable {
     }
 }
 
-/// Payload of `outage`: a time without the needed connection.
+/// Payload of `outage`: a time without the required connectivity.
 public struct OutageMessage: Sendable, Equatable, Codable {
     /// Start of the outage; nil while the device does not know the time.
     public var began: Timestamp?
     public var ended: Timestamp?
     public var seconds: Int
-    /// Reason of a decision, or connectivity problem, in the app protocol's words.
+    /// Reason of a decision, or connectivity problem, as in the app protocol.
     public var reason: String
 }
 
@@ -49,7 +49,7 @@ struct HomeAssistantCommand: Sendable, Equatable, Decodable {
     }
 
     var action: Action
-    /// Name in the select's list, for `switch`.
+    /// Network name from the select's list, for `switch`.
     var network: String?
     /// Expiry in seconds since 1970.
     var expires: Int

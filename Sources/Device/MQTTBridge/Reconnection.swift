@@ -1,10 +1,10 @@
 import AgentModel
 
-/// Random waits between connection attempts, so that devices that lost the same broker do not return at once.
+/// Random waits between connection attempts, so that a fleet that lost its broker does not reconnect at once.
 ///
 /// N devices that lose the broker together make at most N / `spread` attempts a second: the first attempts fill the
-/// spread, the second ones begin after it. Waits that always start at zero ("full jitter") exceed that: early failures
-/// return among the first attempts.
+/// spread, and the second attempts begin after it. Waits that always start at zero ("full jitter") exceed this rate,
+/// because early second attempts join the first ones.
 struct Reconnection: Sendable {
     private let spread: Duration
     private let longest: Duration
@@ -13,10 +13,10 @@ struct Reconnection: Sendable {
 
     /// Waits after a takeover. They are long, because clients with the same name keep replacing each other.
     private static let afterTakeover = BackOff(first: .seconds(300), last: .seconds(3600))
-    /// Waits after a refusal. They are long, because only a person can remove its cause.
+    /// Waits after a refusal. They are long, because only a person can fix its cause.
     private static let afterRefusal = BackOff(first: .seconds(60), last: .seconds(300))
     private var takeovers = 0
-    /// Waits after a move. They are short, because a device moves without others.
+    /// Waits after a move. They are short, because other devices do not move at the same time.
     private let afterMove: BackOff
     private static let attemptsAfterMove = 4
     private var hasMoved = false
@@ -51,7 +51,7 @@ struct Reconnection: Sendable {
         }
     }
 
-    /// Returns the wait after the network has returned. It is random, because neighbours may reconnect too.
+    /// Returns the wait after the network has returned. It is random, because other devices may reconnect too.
     mutating func waitAfterOutage() -> Duration {
         (failures, hasMoved) = (1, false)
         return random.wait(.zero...spread)

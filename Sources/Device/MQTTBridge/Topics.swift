@@ -10,26 +10,26 @@ public struct Topics: Sendable, Equatable {
         base = prefix + "/" + Self.level(deviceId)
     }
 
-    /// Topic of `online` or `offline`, retained; also the will's topic.
+    /// Topic of `online` or `offline`, retained. The will uses it too.
     public var availability: String { base + "/availability" }
     /// Topic of ``StatusMessage``, retained.
     public var status: String { base + "/status" }
     /// Topic of the latest signal, retained.
     public var signal: String { base + "/signal" }
-    /// Stored networks without passwords, retained.
+    /// Topic of the stored networks without passwords, retained.
     public var backups: String { base + "/backups" }
-    /// Decisions of the device with their reasons.
+    /// Topic of the device's decisions with their reasons.
     public var decision: String { base + "/decision" }
     public var switchProgress: String { base + "/switch" }
     public var outage: String { base + "/outage" }
-    /// End of a commanded scan.
+    /// Topic of the end of a commanded scan.
     public var scan: String { base + "/scan" }
     public var request: String { base + "/request" }
-    /// Answers to requests without a response topic.
+    /// Topic of answers to requests without a response topic.
     public var response: String { base + "/response" }
-    /// Commands from Home Assistant's select and buttons.
+    /// Topic of commands from Home Assistant's select and buttons.
     public var homeAssistant: String { base + "/home-assistant" }
-    /// Newest firmware version for all devices of the prefix, retained; published by the owner.
+    /// Topic of the newest firmware version for all devices of the prefix, retained. The fleet's owner publishes it.
     public var firmware: String { prefix + "/firmware" }
 
     public var retained: [String] { [status, signal, backups, availability] }
@@ -42,7 +42,7 @@ public struct Topics: Sendable, Equatable {
     /// Topic on which Home Assistant announces its start.
     public static func birth(_ discoveryPrefix: String) -> String { discoveryPrefix + "/status" }
 
-    /// Unique name of letters, digits, hyphens and underscores for Home Assistant.
+    /// Returns a unique name of letters, digits, hyphens and underscores for Home Assistant.
     public static func objectID(_ deviceId: String) -> String {
         var text = "altnet_"
         for byte in deviceId.utf8 {
@@ -55,7 +55,7 @@ public struct Topics: Sendable, Equatable {
         return text
     }
 
-    /// One topic level for a device ID, with `+`, `#`, `/` and `%` percent-encoded.
+    /// Returns the topic level of a device ID, with `+`, `#`, `/` and `%` percent-encoded.
     static func level(_ deviceId: String) -> String {
         deviceId.utf8.reduce(into: "") { level, byte in
             switch byte {

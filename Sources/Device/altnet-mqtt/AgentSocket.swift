@@ -7,7 +7,7 @@ final class AgentSocket {
     private let descriptor: Int32
     private var splitter = LineSplitter()
     private var output: [UInt8] = []
-    /// Maximum output in bytes. The connection is shut down if the agent does not read.
+    /// Maximum unsent output in bytes. If the agent does not read and more output waits, the connection is shut down.
     private static let longestOutput = 1 << 20
 
     /// - Throws: `SystemError` if the connection fails.
@@ -65,18 +65,18 @@ final class AgentSocket {
         flush()
         var news: [News] = []
         var buffer = [UInt8](repeating: 0, count: 16 * 1024)
-        // Limit one call to 64 KiB, so that the broker is not delayed.
+        // Read at most 64 KiB in one call, so that the broker's messages do not wait.
         for _ in 0..<4 {
             let count = recv(descriptor, &buffer, buffer.count, 0)
             if count < 0, errno == EAGAIN || errno == EINTR { break }
             guard count > 0 else {
-                return news + [.ended(count == 0 ? "it has ended the connection" : String(cString: strerror(errno)))]
+                return news + [.ended(count == 0 ? "the connection was closed" : String(cString: strerror(errno)))]
             }
             splitter.append(buffer[..<count])
             while let next = splitter.next() {
                 switch next {
                 case .line(let line): news.append(.line(line))
-                case .lineTooLong: return news + [.ended("it sent a line that is too long")]
+                case .lineTooLong: return news + [.ended("its line was too long")]
                 }
             }
             if count < buffer.count { break }

@@ -53,7 +53,7 @@ struct RunCommand: ParsableCommand {
         let start = try Start()
         let signals = try ProcessSignals([SIGTERM, SIGINT])
         let (light, program) = (start.light, start.identifyProgram)
-        // Begin the loop upon the first request to identify.
+        // Start the loop at the first request to identify the device.
         var runner = start.runner(.serve) { AgentLoop.begin { Identification.show(light: light, program: program) } }
         ServiceManager(socket: start.environment["NOTIFY_SOCKET"])?.notify(.ready)
         _ = runner.run(until: signals)
@@ -123,7 +123,7 @@ struct SharedKeyCommand: ParsableCommand {
     }
 }
 
-/// Settings and secrets, checked before any connection is made.
+/// Settings and secrets, checked before the first connection.
 private struct Start {
     let environment: [String: String]
     private let options: BridgeOptions
@@ -168,7 +168,7 @@ private struct Start {
         socket = environment["ALTNET_SOCKET"].flatMap { $0.isEmpty ? nil : $0 } ?? "/run/altnet/altnet.sock"
     }
 
-    /// Light of the device, equal to the setting of `altnet improv`.
+    /// Folder of the light that identifies the device, as for `altnet improv`; nil if none is set.
     var light: String? {
         value("ALTNET_IMPROV_LED").flatMap { $0.contains("/") || $0.hasPrefix(".") ? nil : "/sys/class/leds/" + $0 }
     }
@@ -184,7 +184,7 @@ private struct Start {
     }
 }
 
-/// Identifies the device visibly, with the settings of Improv.
+/// Identifies the device to people by a light or a program, with the settings of Improv.
 @AgentLoop
 private enum Identification {
     private static var signal: IdentifySignal?
@@ -201,7 +201,7 @@ func complain(_ text: String) {
     _ = line.withCString { write(STDERR_FILENO, $0, strlen($0)) }
 }
 
-/// Limits the data segment to 48 MiB: libmosquitto allocates a whole packet at once, which may have 256 MB. It ends the
+/// Limits the data segment to 48 MiB. libmosquitto allocates a whole packet at once, up to 256 MB, and ends the
 /// connection if the allocation fails.
 private func limitMemory() {
     var limit = rlimit(rlim_cur: 48 << 20, rlim_max: 48 << 20)

@@ -32,7 +32,7 @@ struct BridgeRunner {
 
     /// Runs until the bridge ends.
     /// - Parameter limit: time limit; nil for none.
-    /// - Returns: false if the time limit ended it.
+    /// - Returns: false after the time limit.
     mutating func run(until signals: ProcessSignals, within limit: Duration? = nil) -> Bool {
         let end = limit.map { Instant.now + $0 }
         perform(bridge.start(at: Self.moment))
@@ -113,7 +113,7 @@ struct BridgeRunner {
             case .over: isOver = true
             }
         }
-        // Events that libmosquitto has reported during the effects.
+        // libmosquitto may have reported events during the effects.
         if let broker { waiting += broker.drainEvents() }
     }
 

@@ -2,7 +2,8 @@ import AgentModel
 import Glibc
 import Linux
 
-/// IDs of the last commands on disk, one a line, so that none is executed again after a restart.
+/// Stores the IDs of the last commands in a file, one per line. After a restart, the bridge does not repeat these
+/// commands.
 struct CommandMemory {
     /// Path of the file; nil to store nothing.
     let path: String?
@@ -21,16 +22,16 @@ struct CommandMemory {
         }.map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Returns when the IDs are on disk, in hexadecimal digits as they may be any text.
+    /// Writes the IDs in hexadecimal digits, as they may contain any text. Returns when they are on disk.
     func write(_ ids: [String]) throws(SystemError) {
         guard let path else { return }
         try DurableFile.write(ids.map { Hex.string($0.utf8) + "\n" }.joined(), to: path)
     }
 }
 
-/// Writes files atomically: after a power cut the old or the new content is there.
+/// Writes files atomically: a power cut leaves either the old or the new content.
 enum DurableFile {
-    /// Returns when file and name are on disk. Only the owner may read the file.
+    /// Writes the file with mode 0600. Returns when its content and name are on disk.
     static func write(_ text: String, to path: String) throws(SystemError) {
         let new = path + ".new"
         let file = open(new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)

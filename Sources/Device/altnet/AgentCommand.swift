@@ -45,7 +45,7 @@ struct AgentCommand: AsyncParsableCommand {
         print("the settings are valid")
     }
 
-    /// Prints the problems to standard error, as there may be no console yet.
+    /// Prints the problems to standard error and returns the exit status.
     private func complained(of problems: [String]) -> ExitCode {
         for problem in problems { try? TextOutput(descriptor: STDERR_FILENO).put(problem.printable + "\n") }
         return ExitCode(ExitStatus.badSettings.rawValue)
@@ -53,7 +53,7 @@ struct AgentCommand: AsyncParsableCommand {
 }
 
 extension Setting {
-    /// All settings with their defaults, one a line.
+    /// All settings with their defaults, one per line.
     fileprivate static var overview: String {
         let groups = Setting.groups + [BridgeOptions.settingGroup]
         let width = all.map(\.name.count).max() ?? 0
@@ -88,7 +88,7 @@ struct AgentProcess {
     init(settings: String?) { self.settings = settings }
 
     /// Parses the two command lines of services: `agent` and `agent --settings FILE`. The parser of all commands would
-    /// leave memory in use for as long as the agent runs.
+    /// occupy memory for as long as the agent runs.
     init?(arguments: some Collection<String>) {
         let arguments = Array(arguments)
         switch arguments.count {
@@ -124,7 +124,7 @@ struct AgentProcess {
 }
 
 extension SettingsSource {
-    /// Reads the settings of this machine. Checks those of `altnet-mqtt` too, which are in the same file.
+    /// Reads the settings of this machine. Also checks the settings of `altnet-mqtt`, which are in the same file.
     init(ofThisMachine file: String?, _ environment: [String: String] = AgentSettings.environmentOfProcess) {
         self.init(
             file: file, environment: environment, others: BridgeOptions.settings, accepting: BridgeOptions.accepts)

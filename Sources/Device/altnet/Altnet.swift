@@ -55,11 +55,12 @@ struct Altnet: AsyncParsableCommand {
         ])
     @OptionGroup var device: DeviceOptions
 
-    /// Replaces the name that a command had in the previous version, with a warning. The next version refuses it.
+    /// Replaces a command's name from the previous version by the current name, and warns. The next version will refuse
+    /// the old name.
     static func withPresentName(_ arguments: [String]) -> [String] {
         let renamed = ["rescue": "setup-ap"]
         var arguments = arguments
-        // The program's own options, which all have a value, may come before the command.
+        // Skip the program's options before the command. Each of them has a value.
         var index = 0
         while index < arguments.count, arguments[index].hasPrefix("--") {
             index += arguments[index].contains("=") ? 1 : 2
@@ -73,7 +74,7 @@ struct Altnet: AsyncParsableCommand {
     }
 }
 
-/// Entry point of the program. Runs on the first thread, before there are others.
+/// Entry point of the program. Runs on the first thread, before other threads exist.
 @main
 enum Program {
     static func main() {
@@ -83,7 +84,7 @@ enum Program {
             AgentService.saveMemory()
             TaskThread.install()
         }
-        // Detached, as the main actor has no thread here.
+        // Detach the task: the main actor has no thread here.
         Task.detached {
             await run(arguments)
             exit(EXIT_SUCCESS)

@@ -5,12 +5,12 @@ import Glibc
 import Linux
 import Terminal
 
-/// Input and output of a command, replaceable by tests.
+/// Input and output of a command. Tests replace it.
 struct Console: Sendable {
     var style: Style
-    /// Whether a user sees standard error, so that progress is useful.
+    /// Whether standard error is a terminal, so that a user sees progress.
     var isWatched: Bool
-    /// Style for progress in one redrawn line; nil for one line a step.
+    /// Style of a progress line that is redrawn; nil to print one line per step.
     var spinner: Style?
     /// Terminal for a live screen; nil if there is none.
     var screen: TerminalSession?
@@ -33,7 +33,7 @@ struct Console: Sendable {
 
     func complain(_ message: String) { errors(style.paint("altnet: ", .red) + message + "\n") }
 
-    /// Prints a hint in any case, even if no user watches.
+    /// Prints a hint to standard error, even if it is not a terminal.
     func advise(_ text: String) { errors(text + "\n") }
 
     func progress(_ text: String) {
@@ -75,7 +75,7 @@ extension Console {
             askPassword: PasswordPrompt.ask, askText: LinePrompt.ask, input: readInput)
     }
 
-    /// Writes the text. Exits if the reader has gone, as in `altnet watch | head`.
+    /// Writes the text. Exits after an error, with status 0 if the reader has gone (`altnet watch | head`).
     private static func write(_ text: String, to descriptor: Int32) {
         do { try TextOutput(descriptor: descriptor).put(text) } catch {
             exit(error.errno == EPIPE ? ExitStatus.success.rawValue : ExitStatus.deviceFailure.rawValue)

@@ -34,7 +34,7 @@ extension DeviceCommand {
 }
 
 extension Console {
-    /// Runs a command that uses the device's files and perhaps the agent, and reports its failure.
+    /// Runs a command that uses the device's files and sometimes the agent, and reports its failure.
     static func run(json: Bool, _ command: (Console) async throws -> Void) async throws {
         let console = current
         do {
@@ -85,7 +85,7 @@ private struct FailureDocument: Encodable {
     let error: Body
 
     struct Body: Encodable {
-        /// Code of the device's error; missing if the failure is not an answer of the device.
+        /// Code of the device's error; missing if the device did not answer with an error.
         let code: String?
         let message: String
         let details: [String: ProtocolError.Detail]?

@@ -5,7 +5,7 @@ import ArgumentParser
 import Glibc
 import KeyFile
 
-/// Selects the agent: this machine's, or that of a device in the network. Valid before and after the subcommand.
+/// Options that select an agent, on this machine or on a device in the network. Valid before and after the subcommand.
 struct DeviceOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -36,7 +36,7 @@ struct DeviceOptions: ParsableArguments {
     @Option(help: ArgumentHelp("How long to wait for an answer (default: 10).", valueName: "seconds"))
     var answerWithin: Int?
 
-    /// Environment variables that replace options.
+    /// Environment variables that replace missing options.
     enum Variable: String, CaseIterable {
         case device = "ALTNET_DEVICE"
         case deviceId = "ALTNET_DEVICE_ID"
@@ -62,7 +62,8 @@ struct DeviceOptions: ParsableArguments {
         }
     }
 
-    /// Returns the endpoint. Options override variables, and a device overrides a socket.
+    /// Returns the agent's endpoint. Options override variables, and the device's variable overrides that of the
+    /// socket.
     /// - Throws: `ValidationError` or `CommandFailure`.
     func endpoint(_ console: Console) throws -> Endpoint {
         guard let address = try address(console) else {
@@ -79,7 +80,7 @@ struct DeviceOptions: ParsableArguments {
         return .network(host: address.host, port: address.port, device: key)
     }
 
-    /// Warns about options that work but are unsafe.
+    /// Warns if other users can read the device's key file.
     func warn(_ console: Console) throws {
         if try address(console) != nil { file(console)?.warn(console) }
     }
@@ -88,7 +89,7 @@ struct DeviceOptions: ParsableArguments {
         (keyFile ?? console.variable(.keyFile)).map(DeviceKeyFile.init)
     }
 
-    /// - Returns: nil for the agent on this machine.
+    /// - Returns: the device's address; nil for the agent on this machine.
     /// - Throws: `ValidationError` for a malformed variable.
     func address(_ console: Console) throws -> DeviceAddress? {
         if device != nil || socket != nil { return device }
@@ -100,7 +101,7 @@ struct DeviceOptions: ParsableArguments {
 }
 
 extension Console {
-    /// Returns the value; nil if the variable is empty or missing.
+    /// Returns the variable's value; nil if it is empty or missing.
     fileprivate func variable(_ variable: DeviceOptions.Variable) -> String? {
         environment(variable.rawValue).flatMap { $0.isEmpty ? nil : $0 }
     }
@@ -112,7 +113,7 @@ struct ConnectionOptions: ParsableArguments {
     @Flag(help: "Print JSON, in the terms of the app protocol.")
     var json = false
 
-    /// Time limit of an answer in seconds.
+    /// Time limit for an answer, in seconds.
     var answerWithin: Int { device.answerWithin ?? 10 }
 
     func endpoint(_ console: Console) throws -> Endpoint { try device.endpoint(console) }
@@ -131,13 +132,13 @@ struct LocalOptions: ParsableArguments {
     }
 }
 
-/// A file with a device's key: one line, either the pairing code from `altnet pair` or the local key alone, as in the
-/// device's `local-key`.
+/// A file with a device's key. Its line is either the pairing code from `altnet pair`, or the local key alone, as in
+/// the device's file `local-key`.
 struct DeviceKeyFile {
     let path: String
 
     /// - Parameter deviceId: ID of the device; nil to take it from the file.
-    /// - Throws: `CommandFailure` without any content of the file.
+    /// - Throws: `CommandFailure`, which contains no part of the file.
     func read(deviceId: String?) throws -> DeviceKey {
         var content: [UInt8]
         do { content = try PrivateFile.read(path, maximum: PairingCode.maximumLength + 2) } catch {

@@ -9,22 +9,22 @@ enum DisplayText {
         Age.ago(milliseconds: now.millisecondsSince1970 - time.millisecondsSince1970)
     }
 
-    /// Duration in seconds, such as `4.2 s`.
+    /// Returns a duration in seconds, such as `4.2 s`.
     static func seconds(_ duration: Duration) -> String {
         let tenths = max(0, duration.milliseconds) / 100
         return "\(tenths / 10).\(tenths % 10) s"
     }
 
-    /// Returns up to four bars: one from -85 dBm, another for each 10 dB.
+    /// Returns up to four bars: one from -85 dBm, and another for each further 10 dB.
     static func bars(_ signal: Int, _ style: Style) -> String {
-        // The device's values are untrusted.
+        // Limit the signal, as the device is untrusted.
         let count = min(max((min(max(signal, -1000), 1000) + 95) / 10, 0), 4)
         return style.isUnicode
             ? "▂▄▆█".prefix(count) + String(repeating: "·", count: 4 - count)
             : String(repeating: "#", count: count) + String(repeating: ".", count: 4 - count)
     }
 
-    /// Colour for a signal in dBm, with the thresholds of failover.
+    /// Returns the colour of a signal in dBm: green from -65 dBm, yellow from -75 dBm, else red.
     static func paint(_ signal: Int) -> Style.Paint {
         signal >= -65 ? .green : signal >= -75 ? .yellow : .red
     }
@@ -49,7 +49,7 @@ enum DisplayText {
 
     static func name(_ ssid: SSID?) -> String { ssid?.description ?? "(hidden)" }
 
-    /// - Parameter carrier: uplink below a tunnel.
+    /// - Parameter carrier: uplink that carries a tunnel; nil without a tunnel.
     static func uplink(_ uplink: Uplink, over carrier: Uplink? = nil) -> String {
         if let carrier { return "a tunnel over \(Self.uplink(carrier))" }
         return uplink.words
@@ -121,7 +121,7 @@ enum DisplayText {
         return "\(name) is open: \(reason)\(age)\(stations)\(end)"
     }
 
-    /// State of a modem, such as `connected, 4g, -67 dBm, 72 %`.
+    /// Returns the state of a modem, such as `connected, 4g, -67 dBm, 72 %`.
     static func modem(_ modem: ModemStatus) -> String {
         let parts = [
             modem.state.rawValue, modem.technology?.rawValue, modem.operator.map(\.printable),
@@ -162,7 +162,7 @@ enum DisplayText {
         kind.rawValue == "rescue" ? "setup access point" : kind.rawValue.printable
     }
 
-    /// Colour for a decision: green for success, red for a loss, yellow while blocked.
+    /// Returns the colour of a decision: green for success, red for a failure, yellow for a problem, else nil.
     static func paint(_ kind: Decision.Kind) -> Style.Paint? {
         switch kind.rawValue {
         case "online", "usable": .green
@@ -182,14 +182,14 @@ enum DisplayText {
         }
     }
 
-    /// Connection with signal, as the beginning of a sentence.
+    /// Returns the connection with its signal, as the beginning of a sentence.
     static func connection(_ status: NetworkStatus) -> (text: String, paint: Style.Paint?) {
         guard status.state == .online else { return headline(status) }
         let signal = status.wifiSignal.map { " (\($0) dBm, \(strength($0)))" } ?? ""
         return ("Connected to \(status.ssid?.description ?? "a network")\(signal)", .green)
     }
 
-    /// Returns the strength in a word, by the thresholds of the colour.
+    /// Returns the strength in a word, with the thresholds of the colour.
     private static func strength(_ signal: Int) -> String {
         switch paint(signal) {
         case .green: "good"
@@ -213,10 +213,10 @@ enum DisplayText {
 }
 
 enum ConnectivityDisplayText {
-    /// Internet access and targets; empty if the device checks neither.
+    /// Returns the internet access and the targets; empty if the device checks neither.
     static func beyond(_ status: NetworkStatus, now: Timestamp) -> [(text: String, paint: Style.Paint?)] {
         guard let connectivity = status.connectivity else { return [] }
-        // Skip the internet without any uplink.
+        // Omit the internet access if the device has no uplink.
         let isConnected = status.state == .online || status.uplink != nil
         return (isConnected ? [internet(connectivity)] : []) + connectivity.targets.map { target($0, now: now) }
     }
@@ -226,14 +226,14 @@ enum ConnectivityDisplayText {
         case .yes: ("internet: yes", .green)
         case .no: ("internet: no\(parenthesis(connectivity.problem))", .red)
         case .captive: ("internet: sign-in needed", .yellow)
-        // Without validation, only a problem is known.
+        // If the device does not check its internet access, only a problem is known.
         case .unknown where connectivity.problem != nil:
             ("internet: not known\(parenthesis(connectivity.problem))", .yellow)
         case .unknown: ("internet: not known", nil)
         }
     }
 
-    /// - Parameter now: current time for "since"; nil to omit it.
+    /// - Parameter now: current time, to show the age of the state; nil to omit the age.
     static func target(_ target: TargetStatus, now: Timestamp?) -> (text: String, paint: Style.Paint?) {
         let name = target.name.printable
         let age = now.flatMap {
@@ -252,7 +252,7 @@ enum ConnectivityDisplayText {
         "This network needs a sign-in" + (portal.url.map { ": \($0.printable)" } ?? "")
     }
 
-    /// Remaining time of the sign-in, as the end of a sentence; empty if unknown.
+    /// Returns the remaining time of the sign-in, as the end of a sentence; empty if unknown.
     static func rest(of portal: Portal) -> String {
         let time = portal.secondsRemaining.flatMap {
             Age.duration(milliseconds: Int64(min(max($0, 0), .max / 1000)) * 1000)
@@ -273,7 +273,7 @@ extension DisplayText {
     /// Returns a date in UTC such as `2026-02-03`.
     static func date(seconds: UInt32) -> String { String(Timestamp(seconds: seconds).description.prefix(10)) }
 
-    /// Bar of eight characters for a share from 0 to 1.
+    /// Returns a bar of eight characters for a share from 0 to 1.
     static func bar(_ share: Double, _ style: Style) -> String {
         let count = min(max(Int((share * 8).rounded()), 0), 8)
         return style.isUnicode
@@ -290,7 +290,7 @@ extension DisplayText {
         }
     }
 
-    /// Number of bytes with unit, to about three digits.
+    /// Returns a number of bytes with a suitable unit, in about three digits.
     static func bytes(_ count: Double) -> String {
         switch count {
         case ..<1024: "\(Int(count)) B"
@@ -300,7 +300,7 @@ extension DisplayText {
         }
     }
 
-    /// Number with one decimal below 100.
+    /// Returns a number, with one decimal if it is below 100.
     static func decimal(_ number: Double) -> String {
         guard number < 100 else { return number < 1e15 ? "\(Int(number))" : "more than 10^15" }
         return "\((number * 10).rounded() / 10)"

@@ -83,7 +83,7 @@ struct EnterpriseOptions: ParsableArguments {
     }
 
     /// - Parameter password: nil for `tls`.
-    /// - Returns: nil without `--eap`.
+    /// - Returns: the credential; nil without `--eap`.
     func credential(password: Secret?) throws -> EnterpriseCredential? {
         guard let eap else { return nil }
         let authority = try caCert.map { try Self.text(at: $0) }
@@ -99,7 +99,7 @@ struct EnterpriseOptions: ParsableArguments {
         }
     }
 
-    /// Limit of a file in bytes, with room for `openssl x509 -text` around its certificates.
+    /// Maximum size of a file in bytes. It has room for the text of `openssl x509 -text` beside the certificates.
     private static let maximumLength = 64 * 1024
 
     private static func content(of path: String) throws -> Secret {

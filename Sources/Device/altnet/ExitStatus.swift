@@ -22,7 +22,8 @@ extension ExitStatus {
 }
 
 extension ExitStatus {
-    /// Returns the status for a failed start: `tryLater` and `deviceFailure` may pass, `badSettings` needs the user.
+    /// Status of a failed start. After `tryLater` and `deviceFailure`, a later start may succeed; after `badSettings`,
+    /// the user must act.
     init(startFailure error: any Error) {
         self =
             switch error {
@@ -38,7 +39,7 @@ extension ExitStatus {
     private init(_ error: KeyFileError) {
         self =
             switch error {
-            // Another agent has the file and may be about to end.
+            // Another agent has the file open and may end soon.
             case .inUse: .tryLater
             case .system(_, _, let errno): ExitStatus(errno: errno)
             default: .badSettings
@@ -65,7 +66,7 @@ extension ExitStatus {
     private init(errno: Int32) { self = errno == EACCES || errno == EPERM ? .badSettings : .deviceFailure }
 }
 
-/// An error of the store with its exit status and advice.
+/// An error of the device's files, with its exit status and advice.
 protocol KeyFileFailure: Error {
     var exitStatus: ExitStatus { get }
     var advice: String { get }

@@ -163,8 +163,8 @@ struct SSIDArgument: ExpressibleByArgument, Equatable {
 }
 
 extension BackupList {
-    /// Returns the stored network with this SSID or hash. At least six first characters of the hash are enough.
-    /// - Throws: `CommandFailure` if there is none, or more than one.
+    /// Returns the stored network with this SSID or hash. The first six characters of the hash are enough.
+    /// - Throws: `CommandFailure` if no network or several networks match.
     func network(named name: String) throws(CommandFailure) -> BackupNetwork {
         let ssid = SSIDArgument(argument: name)?.ssid
         let bySSID = networks.filter { $0.ssid == ssid }
@@ -183,15 +183,15 @@ extension BackupList {
 }
 
 extension CompletionKind {
-    /// Completes names of stored networks from the agent that the command line selects. Yields nothing if the agent
-    /// does not answer at once.
+    /// Completes the names of stored networks. Asks the agent that the command line selects, and offers no names if the
+    /// agent does not answer within ``StoredNetworkCompletion/patience``.
     static var storedNetwork: CompletionKind {
         .custom { words, index, _ in await StoredNetworkCompletion.words(for: words, at: index) }
     }
 }
 
 enum StoredNetworkCompletion {
-    /// Time limit after the Tab key. Tests replace it.
+    /// Time limit for the agent's answers after the user pressed Tab. Tests replace it.
     @TaskLocal static var patience = Duration.seconds(1)
 
     /// - Parameters:
@@ -202,7 +202,7 @@ enum StoredNetworkCompletion {
         // Replace the incomplete or missing word, so that the command can be parsed.
         let word = "network"
         if line.indices.contains(index) { line[index] = word } else { line.append(word) }
-        // Print no messages: they would appear in the line being typed.
+        // Print no messages: they would appear in the line that the user types.
         var silent = Console.current
         silent.errors = { _ in }
         guard let command = try? await Altnet.asyncParseAsRoot(Array(line.dropFirst())) as? any DeviceCommand,
@@ -213,8 +213,8 @@ enum StoredNetworkCompletion {
         return list.map { Self.words(for: $0) } ?? []
     }
 
-    /// Returns the SSID if no shell interprets it, else the first characters of the hash. bash would run commands in
-    /// the SSID.
+    /// Returns the SSID of each network, or the first characters of its hash if the SSID is not unique or a shell could
+    /// interpret it. bash would run commands in an SSID.
     static func words(for list: BackupList) -> [String] {
         list.networks.map { network in
             let name = "\(network.ssid)"

@@ -7,7 +7,7 @@ enum PrivateFile {
     /// Writes the file durably with mode 0600.
     /// - Parameter replacing: whether to replace an existing file.
     static func write(_ bytes: [UInt8], to path: String, replacing: Bool) throws {
-        // Otherwise root could replace a device file such as /dev/null.
+        // Without this check, root could replace a device file such as /dev/null.
         var there = stat()
         guard lstat(path, &there) != 0 || there.st_mode & S_IFMT == S_IFREG else {
             throw CommandFailure(.failed, "not a regular file, choose another name: \(path)")
@@ -38,7 +38,7 @@ enum PrivateFile {
         try write(bytes, to: STDOUT_FILENO, path: "standard output")
     }
 
-    /// - Parameter maximum: limit in bytes. A longer file yields one byte more.
+    /// Reads at most `maximum` + 1 bytes of a file. The additional byte shows the caller that the file is too long.
     static func read(_ path: String, maximum: Int) throws(KeyFileError) -> [UInt8] {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { throw .system(.open, path: path, errno: errno) }
@@ -63,7 +63,7 @@ enum PrivateFile {
         }
     }
 
-    /// Synchronises the directory. Without this, a power cut could undo the rename.
+    /// Synchronises the directory of a file. Without this, a power cut could undo the rename.
     private static func synchroniseDirectory(of path: String) throws {
         guard let (folder, _) = KeyFile.split(path) else { return }
         let directory = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)

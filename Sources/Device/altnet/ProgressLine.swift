@@ -2,7 +2,7 @@ import AgentModel
 import Synchronization
 import Terminal
 
-/// Shows the progress of a command: one moving line on a terminal, elsewhere one line for each step.
+/// Shows the progress of a command: on a terminal in one line that is redrawn, elsewhere in one line per step.
 final class ProgressLine: Sendable {
     private static let interval = Duration.milliseconds(125)
 
@@ -35,7 +35,7 @@ final class ProgressLine: Sendable {
         if isNew { draw() }
     }
 
-    /// Prints a lasting hint above the line.
+    /// Prints a hint above the line, where it stays.
     func advise(_ text: String) {
         state.withLock { _ in
             erase()
@@ -68,16 +68,16 @@ final class ProgressLine: Sendable {
         }
     }
 
-    /// Erases the line. Call this with the lock, so that nothing is drawn in between.
+    /// Erases the line. Hold the lock during the call, so that `draw` does not run at the same time.
     private func erase() {
         if console.spinner != nil { console.errors("\r" + Control.eraseToEndOfLine) }
     }
 
-    /// Returns the line: the current step, and earlier ones if there is room.
+    /// Returns the line: the current step, and earlier steps if there is room.
     static func text(_ steps: [String], turn: Int, elapsed: Duration, _ style: Style) -> String {
         let wheel = style.isUnicode ? Array("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏") : Array("|/-\\")
         let time = "  \(elapsed.milliseconds / 1000) s"
-        // Leave the last column free, so that no terminal wraps.
+        // Leave the last column free, so that the terminal does not wrap the line.
         let room = style.width == .max ? .max : style.width - 3 - time.columns
         guard room > 0, let last = steps.last else { return "" }
         let between = style.isUnicode ? " › " : " > "

@@ -4,7 +4,7 @@ import Glibc
 import Terminal
 
 enum PasswordPrompt {
-    /// Maximum length in bytes, enough for a pairing code from a scanner.
+    /// Maximum length of a password in bytes, enough for a pairing code from a scanner.
     private static let maximumLength = 512
 
     /// - Throws: `CommandFailure` without a terminal, or after Control-C.
@@ -17,13 +17,13 @@ enum PasswordPrompt {
         return try ask(prompt, on: terminal)
     }
 
-    /// Handles backspace, Control-U to clear the line and Control-C to cancel.
+    /// Asks for a password without showing it. Handles backspace, Control-U to clear the line and Control-C to cancel.
     static func ask(_ prompt: String, on terminal: Int32) throws -> Secret {
         var before = termios()
         guard tcgetattr(terminal, &before) == 0 else {
             throw CommandFailure(.badData, "the terminal cannot hide the password: use --password-stdin")
         }
-        // Disable signals: after a Control-C the terminal would stay without echo.
+        // Disable signals: Control-C would end the program and leave the terminal without echo.
         var silent = before
         silent.c_lflag &= ~tcflag_t(ECHO | ICANON | ISIG)
         guard tcsetattr(terminal, TCSAFLUSH, &silent) == 0 else {

@@ -3,31 +3,32 @@ import Terminal
 
 /// A QR code symbol (ISO/IEC 18004) in byte mode, encoded by libqrencode.
 struct QRCode: Sendable, Equatable {
-    /// Modules on a side without the quiet zone: 21 to 177.
+    /// Number of modules on a side, 21 to 177, without the quiet zone.
     let size: Int
     private let modules: [Bool]
 
-    /// Light modules around the symbol (clause 9.1).
+    /// Width of the light border around the symbol, in modules (clause 9.1).
     static let quietZone = 4
 
     static let library = "libqrencode.so.4"
 
-    /// Encodes the smallest symbol, with error correction level M if it is not larger than with level L.
+    /// Encodes the bytes in the smallest symbol. Uses error correction level M if the symbol is not larger than with
+    /// level L.
     /// - Parameters:
     ///   - bytes: 1 to 2953 bytes.
     ///   - library: name or path of libqrencode, which stays loaded.
     init(_ bytes: some Collection<UInt8>, library: String = Self.library) throws(QRCodeError) {
         let encoder = try QREncodeLibrary(library)
         let low = try encoder.encode(bytes, level: .low)
-        // Level M may exceed the largest symbol.
+        // With level M, the bytes may not fit into the largest symbol.
         let medium = try? encoder.encode(bytes, level: .medium)
         self = if let medium, medium.size == low.size { medium } else { low }
     }
 
-    /// - Parameter modules: row by row; true for dark.
+    /// - Parameter modules: modules row by row; true for dark.
     init(size: Int, modules: [Bool]) { (self.size, self.modules) = (size, modules) }
 
-    /// Whether a module is dark. Outside modules are light.
+    /// Whether a module is dark. Modules outside the symbol are light.
     subscript(row: Int, column: Int) -> Bool {
         (0..<size).contains(row) && (0..<size).contains(column) && modules[row * size + column]
     }
@@ -60,7 +61,7 @@ private struct QREncodeLibrary {
     private struct Symbol {
         let version: Int32
         let width: Int32
-        /// Modules, width * width bytes. The least significant bit of each is 1 for a dark module.
+        /// Modules, in width * width bytes. The least significant bit of a byte is 1 for a dark module.
         let data: UnsafePointer<UInt8>?
     }
 
@@ -132,8 +133,8 @@ struct QRCodeView {
         }
     }
 
-    /// True if the module is drawn in ink. With colours, ink is black on white. Without, ink is light, as most
-    /// terminals are dark.
+    /// Whether to draw a module. With colours, dark modules are drawn, in black on white. Without colours, light
+    /// modules are drawn, as most terminals have a dark background.
     private func isInk(_ row: Int, _ column: Int, _ style: Style) -> Bool { code[row, column] == style.hasColour }
 
     /// Paints a line. Uses the fixed part of the palette, as themes change the first 16 colours.

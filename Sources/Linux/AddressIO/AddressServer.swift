@@ -3,10 +3,10 @@ import DHCP
 import Linux
 import Netlink
 
-/// Serves DHCP at the interface of the setup access point, and sets its address. Needs `CAP_NET_RAW` and
+/// Sets the address of the setup access point's interface, and serves DHCP there. Needs `CAP_NET_RAW` and
 /// `CAP_NET_ADMIN`.
 ///
-/// Traffic of the clients is never forwarded, whatever the device's other settings are.
+/// The clients' traffic is never forwarded, even if other settings of the device allow forwarding.
 @AgentLoop
 public final class AddressServer {
     private let setter: AddressSetter
@@ -16,7 +16,7 @@ public final class AddressServer {
     /// Problems already reported, at most 32.
     private var reported: Set<String> = []
 
-    /// Metric of the route to the clients, high so that it is never preferred.
+    /// Metric of the route to the clients, so high that any other route is preferred.
     private static let metric = 1_000_000
 
     /// - Parameter onProblem: called on the loop with one line of text.

@@ -4,10 +4,11 @@ import Linux
 import Netlink
 
 /// Gives one interface its IPv4 address with a `DHCPClient`, or a `StaticAddressClient` for an address that the owner
-/// has set. Performs their effects in order and decides nothing. Needs `CAP_NET_RAW` and `CAP_NET_ADMIN`.
+/// has set. Performs the client's effects in order and makes no decisions. Needs `CAP_NET_RAW` and `CAP_NET_ADMIN`.
 ///
 /// An agent that restarts while the link is up calls ``linkUp(hardware:siblings:remembered:isDated:)`` at once. The
-/// former address stays in use. Leftovers outside the new lease are removed when it arrives.
+/// former address stays in use. When the new lease arrives, the runner removes other addresses and routes of the former
+/// run.
 @AgentLoop
 public final class IPv4Runner {
     /// Metric of all routes; lower is preferred. A change applies at once to existing routes.
@@ -46,7 +47,7 @@ public final class IPv4Runner {
 
     /// - Parameters:
     ///   - index: an Ethernet or Wi-Fi interface.
-    ///   - onEvent: called on the loop. Events that it causes are handled later.
+    ///   - onEvent: called on the loop. Events that it causes are handled after it returns.
     /// - Throws: `SystemError` or `NetlinkError` if a socket cannot be opened.
     public init(
         interface index: Int, metric: Int, settings: DHCPSettings = DHCPSettings(),
@@ -65,12 +66,12 @@ public final class IPv4Runner {
 
     public var lease: Lease? { client.lease }
 
-    /// Starts DHCP. The device is associated and authenticated.
+    /// Starts DHCP. Call this when the device is associated and authenticated.
     /// - Parameters:
     ///   - siblings: hardware addresses of the device's other interfaces.
     ///   - remembered: the last lease in this network.
-    ///   - isDated: whether the end of `remembered` is known. After a restart it is not, as the device's time may be
-    ///     wrong. Then only the server can confirm the lease, not the gateway's presence.
+    ///   - isDated: whether the expiry of `remembered` is known. After a restart the expiry is unknown, because the
+    ///     clock may be wrong. Then only the server can confirm the lease; the gateway's presence does not suffice.
     public func linkUp(
         hardware: HardwareAddress, siblings: Set<HardwareAddress> = [], remembered: Lease? = nil, isDated: Bool = true
     ) {
@@ -94,18 +95,18 @@ public final class IPv4Runner {
         handle(.dhcp(.roamed))
         handle(.fixed(.roamed))
     }
-    /// Removes address and routes before it returns, except if called from `onEvent`.
+    /// Removes the address and the routes before it returns, or after `onEvent` returns if called from there.
     public func linkDown() {
         handle(.dhcp(.linkDown))
         handle(.fixed(.linkDown))
         clear()
     }
     public func renew() { handle(.dhcp(.renew)) }
-    /// Returns the lease to the server.
+    /// Gives the lease back to the server.
     public func release() { handle(.dhcp(.release)) }
 
-    /// Removes addresses and routes that a killed client has left. Call it before the first link, and only while the
-    /// link is down: otherwise the address must stay in use.
+    /// Removes addresses and routes that a killed client has left. Call this before the first link, and only while
+    /// the link is down: a link that is up needs its address.
     /// - Parameter remembered: former address, used to find leftovers on kernels before 5.18.
     public func removeLeftovers(remembered: IPv4Address? = nil) async {
         mayHaveLeftovers = false
@@ -143,7 +144,7 @@ public final class IPv4Runner {
         deadline = next
         timer = next.map { next in
             let delay = next - .now
-            // Renewals are not urgent.
+            // A renewal may be 1 s late.
             let leeway: Duration = delay > .seconds(60) ? .seconds(1) : .milliseconds(1)
             return LoopTimer(after: delay, leeway: leeway) { [weak self] in
                 self?.timer = nil

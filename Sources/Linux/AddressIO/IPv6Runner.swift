@@ -26,7 +26,7 @@ public final class IPv6Runner {
     private var mode: DHCPv6Client.Mode?
     /// True while the DHCPv6 client runs.
     private var isAsking = false
-    /// Number of running clean-ups of the former network. Messages of routers may belong to that network meanwhile.
+    /// Number of running clean-ups of the former network. Until these end, router messages may come from that network.
     private var cleaning = 0
     private var configuration = NetworkConfiguration()
     /// Problems already reported for this link, at most 32.
@@ -53,11 +53,11 @@ public final class IPv6Runner {
 
     // MARK: The link
 
-    /// Starts IPv6. The device is associated and authenticated. Solicits routers at once, or after the clean-up of
-    /// another network.
+    /// Starts IPv6. Call this when the device is associated and authenticated. Solicits routers at once, or after the
+    /// clean-up of another network.
     /// - Parameters:
-    ///   - isAnother: true if the network may differ from the former one, whose addresses and routes are then removed.
-    ///     True for the first link: a killed agent may have left some.
+    ///   - isAnother: true if the network may differ from the former one. The addresses and routes of the former
+    ///     network are then removed. Pass true for the first link, because a killed agent may have left some.
     ///   - remembered: the last DHCPv6 lease in this network.
     public func linkUp(hardware: HardwareAddress, isAnother: Bool, remembered: IPv6Lease? = nil) {
         reported = []
@@ -100,7 +100,7 @@ public final class IPv6Runner {
         network?.removeAdvertised { [weak self] in
             guard let self else { return }
             cleaning -= 1
-            // Only the last clean-up continues: an earlier one is outdated by a later change of the link.
+            // Continue after the last clean-up only: the link has changed since an earlier one began.
             if cleaning == 0 { done() }
         }
     }
@@ -204,7 +204,7 @@ public final class IPv6Runner {
         deadline = next
         timer = next.map { next in
             let delay = next - .now
-            // Renewals are not urgent.
+            // A renewal may be 1 s late.
             let leeway: Duration = delay > .seconds(60) ? .seconds(1) : .milliseconds(1)
             return LoopTimer(after: delay, leeway: leeway) { [weak self] in
                 self?.timer = nil

@@ -4,7 +4,7 @@ import DHCP
 import Glibc
 import Linux
 
-/// Sends and receives one kind of packet without the kernel's IP stack, which has no address yet. Needs `CAP_NET_RAW`.
+/// Sends and receives one kind of packet without the kernel's IP stack, which needs an address. Needs `CAP_NET_RAW`.
 ///
 /// Keep one socket as long as its interface, not as long as a link. Closing it makes the kernel wait for all processors
 /// (af_packet.c, `packet_release`).
@@ -62,9 +62,9 @@ final class PacketSocket {
         watch?.cancel { [descriptor] in close(descriptor) }
     }
 
-    /// Receives only ARP replies and ARP messages sent by this address. Large networks carry many requests per second,
-    /// which must not wake the device.
-    /// - Parameter address: nil receives all requests too, while the address is unknown.
+    /// Receives only ARP replies, and ARP messages from a host that uses this address. Large networks carry many
+    /// requests per second, which must not wake the device.
+    /// - Parameter address: the device's own address; nil while it is unknown, to receive all requests too.
     func listen(about address: IPv4Address?) {
         guard kind == .arp else { return }
         _ = PacketFilter.arp(about: address).attach(to: descriptor)
@@ -82,7 +82,7 @@ final class PacketSocket {
             switch nextPacket() {
             case .packet(let packet): onPacket(packet)
             case .none: return
-            // Too long, interrupted, or the interface went down (reported once each time).
+            // The packet is too long, the call was interrupted, or the interface went down (reported once each time).
             case .failed: continue
             }
         }
@@ -130,8 +130,9 @@ extension PacketSocket.Kind {
 
 /// Sends DHCP messages between addresses that the kernel has a route for.
 ///
-/// Uses a raw socket, so the kernel finds the next hop and its hardware address. A UDP socket needs port 68: one more
-/// capability, and a conflict with other DHCP clients. A packet socket needs the hardware address of the next hop.
+/// Uses a raw socket, so the kernel finds the next hop and its hardware address. A UDP socket would need port 68, hence
+/// another capability, and would conflict with other DHCP clients. A packet socket would need the hardware address of
+/// the next hop.
 @AgentLoop
 final class RoutedSender {
     private let descriptor: Int32
@@ -162,9 +163,9 @@ struct PacketFilter {
         /// Reads the length of the IPv4 header at this offset, for `pairBehindHeader`.
         case headerLength(at: UInt32)
         case pairBehindHeader(at: UInt32)
-        /// Drops packets with another value.
+        /// Drops the packet if the value read last differs.
         case require(UInt32)
-        /// Drops packets with any of these bits.
+        /// Drops the packet if the value read last has any of these bits.
         case refuse(bits: UInt32)
         case accept(UInt32)
     }
@@ -173,7 +174,7 @@ struct PacketFilter {
     static func dhcp(to port: UInt32) -> PacketFilter {
         PacketFilter(steps: [
             .byte(at: 9), .require(UInt32(IPPROTO_UDP)),
-            .pair(at: 6), .refuse(bits: 0x3fff),  // More fragments, or an offset.
+            .pair(at: 6), .refuse(bits: 0x3fff),  // The flag "more fragments" or a fragment offset.
             .headerLength(at: 0), .pairBehindHeader(at: 2), .require(port),
         ])
     }
@@ -183,7 +184,7 @@ struct PacketFilter {
         .byte(at: 6), .require(UInt32(IPPROTO_UDP)), .pair(at: 42), .require(546),
     ])
 
-    /// Accepts ARP for IPv4 over Ethernet: replies, and messages sent by `address`; nil also accepts all requests.
+    /// Accepts ARP for IPv4 over Ethernet: replies, and messages from `address`; if it is nil, all requests too.
     static func arp(about address: IPv4Address?) -> PacketFilter {
         let kind: [Step] = [.word(at: 0), .require(0x0001_0800), .pair(at: 4), .require(0x0604)]
         let question: [Step] = address.map { [.word(at: 14), .require($0.bits)] } ?? [.require(1)]
@@ -195,7 +196,7 @@ struct PacketFilter {
         return packet_filter(descriptor, program, UInt16(clamping: program.count)) == 0
     }
 
-    /// The steps, then one instruction to accept and one to drop.
+    /// Instructions of the steps, then one that accepts and one that drops the packet.
     private var program: [sock_filter] {
         steps.enumerated().map { place, step in
             let (accept, refuse) = (UInt8(clamping: steps.count - place - 1), UInt8(clamping: steps.count - place))

@@ -5,8 +5,8 @@ struct DBusReader {
     private let isBigEndian: Bool
     private var valueCount = 0
 
-    /// Maximum number of values in one message. Limits memory: an empty text of two bytes takes forty times as much
-    /// once decoded.
+    /// Maximum number of values in one message. Limits memory: a decoded empty text takes forty times its two received
+    /// bytes.
     static let mostValues = 65_536
 
     init(_ bytes: [UInt8], from position: Int, isBigEndian: Bool) {
@@ -74,7 +74,7 @@ struct DBusReader {
         case UInt8(ascii: "n"): return .int16(Int16(bitPattern: try integer(UInt16.self)))
         case UInt8(ascii: "q"): return .uint16(try integer(UInt16.self))
         case UInt8(ascii: "i"): return .int32(Int32(bitPattern: try integer(UInt32.self)))
-        // A file descriptor is only an index: no descriptors are received.
+        // Decodes a file descriptor as its index, because descriptors themselves are not received.
         case UInt8(ascii: "u"), UInt8(ascii: "h"): return .uint32(try integer(UInt32.self))
         case UInt8(ascii: "x"): return .int64(Int64(bitPattern: try integer(UInt64.self)))
         case UInt8(ascii: "t"): return .uint64(try integer(UInt64.self))

@@ -2,7 +2,7 @@ import AgentModel
 import Glibc
 import Linux
 
-/// A connection to a message bus, such as the system's. It lasts until it is closed.
+/// A connection to a message bus, such as the system's. Stays open until ``close()`` or an error.
 ///
 /// Messages are written at once, without a queue. If the socket buffer is full, the connection ends.
 @AgentLoop
@@ -61,7 +61,8 @@ public final class DBusConnection {
             _ = Glibc.close(descriptor)
             throw .unreachable(error)
         }
-        // The kernel passes the user's credentials to the bus. Both lines go at once: the bus answers with one line.
+        // The kernel passes the user's credentials to the bus. Sends both lines at once, since the bus answers with
+        // one.
         let user = Hex.string("\(geteuid())".utf8)
         try write([0] + Array("AUTH EXTERNAL \(user)\r\nBEGIN\r\n".utf8))
         watch = ReadWatch(fileDescriptor: descriptor) { [weak self] in self?.receive() }

@@ -65,7 +65,7 @@ extension DBusMessage {
     }
 
     /// - Parameter bytes: received bytes, from the beginning of a message.
-    /// - Returns: the length of the message in bytes; nil if more bytes are needed to know it.
+    /// - Returns: the length of the message in bytes; nil if more bytes are needed to determine it.
     static func length(of bytes: ArraySlice<UInt8>) throws(DBusFault) -> Int? {
         guard bytes.count >= fixedLength else { return nil }
         let isBigEndian = try isBigEndian(bytes)

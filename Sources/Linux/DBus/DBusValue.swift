@@ -100,7 +100,7 @@ public enum DBusFault: Error, Sendable, Equatable {
 
 enum DBusSignature {
     static let longest = 255
-    /// Maximum nesting. D-Bus limits arrays and structures to 32 each; here their sum is limited.
+    /// Maximum nesting. D-Bus limits arrays and structures to 32 each. This code limits their sum.
     static let deepest = 32
 
     /// - Returns: the length of the first complete type of a signature, in bytes.

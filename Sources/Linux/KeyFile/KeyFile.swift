@@ -1,8 +1,8 @@
 import AgentModel
 import Glibc
 
-/// The device's networks in a file or on a flash chip: always complete, encrypted, and safe against power loss
-/// (Docs/contributor/key-file.md). Not `Sendable`: a commit blocks the thread until the data is on the medium, some
+/// Stores the device's networks, encrypted, in a file or on a flash chip. Survives a power loss at any time
+/// (Docs/contributor/key-file.md). Not `Sendable`: a commit blocks its thread until the data is on the medium, some
 /// milliseconds on an SD card.
 public final class KeyFile {
     /// Range of the `maximumBackups` setting.
@@ -18,10 +18,10 @@ public final class KeyFile {
     private var anchor: RollbackDetector?
 
     /// - Parameters:
-    ///   - path: name of the medium in messages.
-    ///   - findings: problems of the medium.
+    ///   - path: the medium's name in messages.
+    ///   - findings: problems already found with the medium.
     ///   - now: returns the clock in seconds since 1970.
-    ///   - version: 2 writes the older format, in tests.
+    ///   - version: format version to write. Tests pass 2 to write the older format.
     package init(
         on medium: any Medium, path: String, findings: [StoreFinding] = [], maximumBackups: Int,
         rootKey source: any RootKeySource, anchor: FileAnchor? = nil,
@@ -48,13 +48,13 @@ public final class KeyFile {
             state = StoredState()
             report.append(.impossibleContent)
         }
-        // The order matters: the anchor may need the former key to be read.
+        // Read the anchor before the key change ends, because reading it may need the former key.
         report += self.anchor?.compare(log, roots: roots?.all ?? []) ?? []
         if let roots { finishKeyChange(roots) }
     }
 
-    /// Stores a new state. After the return it survives a power loss; if this throws, the old state stays. Writes
-    /// nothing if nothing has changed.
+    /// Stores a new state. Once this returns, the state survives a power loss. If this throws, the old state stays.
+    /// Writes nothing if the state is unchanged.
     public func commit(_ new: StoredState) throws(KeyFileError) {
         let new = new.normalised()
         guard new.backups.count <= maximumBackups || new.backups.map(\.ssid) == state.backups.map(\.ssid) else {
@@ -72,20 +72,20 @@ public final class KeyFile {
 
     // MARK: Root keys
 
-    /// Changes the root key at its current place. An interrupted change is finished or undone at the next opening.
+    /// Replaces the root key in its current source. The next opening finishes or undoes an interrupted change.
     package func changeRootKey(to new: Secret) throws(KeyFileError) {
-        // Settles a doubtful sector under an earlier prepared key before that key is replaced.
+        // Rewrite a state left in doubt. It may be under an earlier prepared key, which is replaced next.
         try log.commit(log.cells)
         try source.prepare(new)
         try log.rekey(to: new)
-        // Before the former key is removed, because the anchor needs it.
+        // Update the anchor while the former key exists, because reading the anchor needs it.
         try anchor?.advance(to: log)
         try source.adoptPrepared()
         try log.eraseFormerKeySectors()
     }
 
-    /// Changes to the root key of another source, and creates one if it has none. Afterwards the store opens only with
-    /// that source; after an interruption, with one of the two.
+    /// Re-encrypts the store with the root key of another source, and creates that key if it is missing. Afterwards the
+    /// store opens only with that source. After an interruption, it opens with one of the two sources.
     package func changeRootKey(to other: any RootKeySource) throws(KeyFileError) {
         let new = if let keys = try other.load() { keys.current } else { try other.makeFirst() }
         try log.rekey(to: new)
@@ -94,9 +94,9 @@ public final class KeyFile {
     }
 
     private func finishKeyChange(_ roots: RootKeys) {
-        // The newest sector's key must be certain first.
+        // Wait until the newest sector is certain, and with it the key in use.
         guard let prepared = roots.prepared, let active = log.activeRoot, log.isSettled else { return }
-        // The anchor may still need the former key.
+        // Keep the former key while the anchor still needs it.
         guard anchor?.isUpToDate(with: log) ?? true else { return }
         do {
             if active == prepared {
@@ -116,8 +116,9 @@ extension KeyFile {
     /// Opens the store at `path`: a file, a flash partition (/dev/mtdN) or a block device. Creates a missing directory
     /// (mode 0700). The first commit creates the file, and the root key if altnet owns it.
     /// - Parameters:
-    ///   - path: a file needs a directory without other stores, because the directory is locked.
-    ///   - maximumBackups: in `allowedMaximum`. A longer stored list is kept until it is changed.
+    ///   - path: path of the store. A file needs its own directory, because the lock is on the directory.
+    ///   - maximumBackups: maximum number of backup networks, in `allowedMaximum`. A longer stored list stays until it
+    ///     changes.
     package static func open(
         path: String, maximumBackups: Int, rootKey: any RootKeySource, anchor: FileAnchor? = nil
     ) throws(KeyFileError) -> KeyFile {
@@ -137,7 +138,7 @@ extension KeyFile {
 
     private static func secondsSince1970() -> UInt32 { UInt32(clamping: time(nil)) }
 
-    /// Splits a path at its last slash; nil if it is not the path of a file.
+    /// Splits a path at its last slash. Returns nil if the path cannot name a file.
     package static func split(_ path: String) -> (directory: String, name: String)? {
         let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
         let name = slash.map { String(path[path.index(after: $0)...]) } ?? path

@@ -1,10 +1,10 @@
 import AgentModel
 import Glibc
 
-/// Reasons why the store cannot be opened, or a commit is refused. After a refused commit, the old state stays in
-/// memory and on the medium.
+/// An error of opening the store, or of a commit. After a refused commit, the old state stays in memory and on the
+/// medium.
 public enum KeyFileError: Error, Equatable {
-    // Errors of opening. The store is unchanged.
+    // Errors of opening. The store stays unchanged.
 
     case inUse(path: String)
     /// The format version is not supported.
@@ -15,13 +15,13 @@ public enum KeyFileError: Error, Equatable {
     case noRootKey(source: String)
     /// The root key's file has invalid content.
     case invalidRootKey(source: String, problem: String)
-    /// The root key belongs to another program, which alone can change it.
+    /// Only another program, such as systemd, can change this root key.
     case rootKeyReadOnly(source: String)
     case invalidPath(String)
     /// A directory, pipe or other special file is at the store's path.
     case notRegularFile(path: String)
     case tooSmall(path: String, bytes: Int, needed: Int)
-    /// The format does not support the device's pages or erase blocks.
+    /// The device is not a flash chip, or the format does not support its size, pages or erase blocks.
     case unsuitableDevice(path: String, problem: String)
     case maximumOutOfRange(Int)
 
@@ -33,11 +33,11 @@ public enum KeyFileError: Error, Equatable {
     /// The derived key does not have 256 bits.
     case invalidKey(SSID, bytes: Int)
     case switchIdentifierTooLong(bytes: Int)
-    /// A replay counter must never decrease.
+    /// The new state would decrease a replay counter.
     case counterWouldGoBack(name: String)
     case invalidCounterName
     case tooManyCounters(count: Int, maximum: Int)
-    /// The state exceeds half of the store.
+    /// The state does not fit in half of the store.
     case stateTooLarge(bytes: Int, maximum: Int)
     /// The device holds other data, which the first commit would overwrite.
     case foreignContent(path: String)
@@ -45,7 +45,7 @@ public enum KeyFileError: Error, Equatable {
     case badSector(path: String, number: Int)
     /// The anchor's file was not written with the device's root key.
     case anchorDamaged(path: String)
-    /// The cryptographic library failed, which altnet's input never causes.
+    /// The cryptographic library failed. Input from altnet never causes this.
     case encryptionFailed
     case system(Attempt, path: String, errno: Int32)
 

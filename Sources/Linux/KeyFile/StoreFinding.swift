@@ -1,8 +1,8 @@
 /// A problem found when the store was opened. The opened state is always a complete commit.
 public enum StoreFinding: Sendable, Equatable {
 
-    /// The last record is incomplete and does not count: a write was interrupted before its acknowledgement. An anchor
-    /// can detect if it was damaged later instead.
+    /// The last record is incomplete and ignored: a write was interrupted before its acknowledgement. Only an anchor
+    /// can detect that the record was damaged later instead.
     case interruptedWrite
     /// An interrupted change of the root key was finished.
     case keyChangeFinished
@@ -17,14 +17,14 @@ public enum StoreFinding: Sendable, Equatable {
     /// their network, or their values are impossible.
     case cellsDropped(Int)
 
-    // Data is lost, or the store was manipulated.
+    // Findings that mean lost data or manipulation.
 
-    /// Nothing in the file is readable. The store starts empty; the file is kept under another name if possible.
+    /// The file has no readable content. The store starts empty, and the file is kept under another name if possible.
     case unreadable(keptAs: String?)
     /// The file or device is erased although it was used before.
     case erased
     case wrongSize(bytes: Int, expected: Int)
-    /// The medium cannot read a sector. The other sectors count.
+    /// The medium cannot read a sector. The other sectors are used.
     case sectorUnreadable(sector: Int, KeyFileError)
     /// The newest records are damaged. The state before them is used; at least this many changes are lost.
     case changesLost(atLeast: Int)
@@ -32,12 +32,12 @@ public enum StoreFinding: Sendable, Equatable {
     case newestSectorLost
     /// Sectors were moved. Their order is still known.
     case sectorsMoved
-    /// The anchor knows a later state: an older image was restored, or the newest records were erased.
+    /// The anchor holds a later state: an older image was restored, or the newest records were erased.
     case rolledBack(generation: UInt64, anchor: UInt64)
-    /// The anchor knows another state of equal age: the store was replaced.
+    /// The anchor holds another state of the same generation: the store was replaced.
     case replaced(generation: UInt64)
-    /// The anchor is missing although the store was used before: it was removed or is newly configured. A new one is
-    /// created.
+    /// The anchor is missing although the store was used before. It was removed, or it was configured only now. A new
+    /// one is created.
     case anchorMissing
     /// The cells are not a state that altnet writes.
     case impossibleContent

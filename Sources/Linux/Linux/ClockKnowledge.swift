@@ -20,10 +20,10 @@ package struct ClockKnowledge: Sendable, Equatable {
         (self.hasMark, self.batteryTime) = (hasMark, batteryTime)
     }
 
-    /// Earliest plausible time, 1 January 2025. altnet did not exist before.
+    /// Earliest plausible time, 1 January 2025. altnet is younger.
     package static let earliest: Int64 = 1_735_689_600
-    /// Maximum difference of the two clocks in seconds. With an empty battery, one shows 1970, the other the last run's
-    /// time that systemd has stored.
+    /// Maximum difference of the two clocks in seconds. With an empty battery, one clock shows 1970, and the other the
+    /// end of the last run, which systemd has stored.
     static let tolerance: Int64 = 60
 
     package var isKnown: Bool {

@@ -20,7 +20,7 @@ public final class IdentifySignal {
         (self.light, self.program, self.log) = (light, program, log)
     }
 
-    /// Blinks the light for 5 s, and runs the program. Ignores what still runs from an earlier call.
+    /// Blinks the light for 5 s, and runs the program. Does not restart a light or program that is still active.
     public func show() {
         if let light, timer == nil { blink(light) }
         if let program, !isRunning { call(program) }
@@ -28,7 +28,7 @@ public final class IdentifySignal {
     }
 
     private func blink(_ light: String) {
-        // The light's usual trigger, such as card traffic, is restored afterwards.
+        // Remembers the light's usual trigger, such as card traffic, to restore it afterwards.
         let driver = Self.driver(KernelFile.read(light + "/trigger"))
         if driver != nil { KernelFile.write("none", to: light + "/trigger") }
         guard KernelFile.write("1", to: light + "/brightness") else {

@@ -12,7 +12,7 @@ public final class KeyDevice {
     public enum Event: Sendable, Equatable {
         case pressed
         case released
-        /// The kernel has dropped events or released the key itself: the key's state is unknown.
+        /// The kernel has dropped events or has released the key: the key's state is unknown.
         case lost
     }
 
@@ -54,8 +54,8 @@ public final class KeyDevice {
             case (2, _):
                 isReleased = false
                 return (.lost, time)
-            // The kernel releases keys if the device goes or the board sleeps. The end of the report shows who released
-            // them.
+            // The kernel releases keys if the device is removed or the board sleeps. The end of the report shows if the
+            // kernel or the user released them.
             case (1, 0) where raw.code == UInt32(key): isReleased = true
             case (3, let value) where isReleased:
                 isReleased = false

@@ -34,7 +34,7 @@ public enum Readiness: Sendable, Hashable {
         switch self {
         case .readable: Int16(POLLIN)
         case .writable: Int16(POLLOUT)
-        // POLLRDHUP, which the C library hides.
+        // This is POLLRDHUP, which the C library hides.
         case .hungUp: 0x2000
         }
     }

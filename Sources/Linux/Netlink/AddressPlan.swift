@@ -5,8 +5,8 @@ import Glibc
 /// The IPv4 address of an interface, and its routes.
 ///
 /// The main table gets only the default route, and the network route of a private network or of an owner-set address.
-/// Other routes go into the interface's own table, used only by packets from this address. So a server can divert
-/// traffic from a VPN or a cable (CVE-2024-3661, CVE-2023-36672) only for a private network.
+/// Other routes go into the interface's own table, which the kernel uses only for packets from this address. So a
+/// server can divert traffic of a VPN or a cable (CVE-2024-3661, CVE-2023-36672) only for a private network.
 public struct AddressPlan: Hashable, Sendable {
     let address: IPAddress
     let prefixLength: Int
@@ -14,7 +14,7 @@ public struct AddressPlan: Hashable, Sendable {
     /// Remaining lifetime in seconds, after which the kernel removes the address; `UInt32.max`: unlimited.
     let seconds: UInt32
     let metric: Int
-    /// Routes of the lease: on-link ones first, because others need them; the default route last.
+    /// Routes of the lease in the order of adding: first on-link routes, which the others need; last the default route.
     let routes: [LeasedRoute]
     /// True if the kernel adds the address's network route to the main table.
     let hasNetworkRoute: Bool
@@ -86,9 +86,9 @@ struct LeasedRoute: Hashable, Sendable {
     let table: UInt32
 
     static let maker: UInt8 = 16
-    /// First table number of interfaces; unused by other programs.
+    /// First number of the interfaces' own tables, in a range that other programs do not use.
     private static let firstTable: UInt32 = 175_000_000
-    /// Priority of the rule, before those of `SteeringPlan`, whose tables have a default route.
+    /// Priority of the rule. It applies before the rules of `SteeringPlan`, whose tables have a default route.
     static let rulePriority = SteeringPlan.firstTable - 1
 
     static func table(of index: Int) -> UInt32 { firstTable + UInt32(clamping: min(index, Int(Int32.max))) }
@@ -137,7 +137,7 @@ struct LeasedAddress: Hashable {
             report.family == .ipv4, let address = IPAddress(bytes: report.bytes)
         else { return nil }
         let attributes = message.attributes(after: 8)
-        // struct ifa_cacheinfo: preferred and valid time in seconds; all ones is forever.
+        // struct ifa_cacheinfo: preferred and valid lifetimes in seconds; all bits set means unlimited.
         var times = ByteReader(attributes[IFA_CACHEINFO]?.bytes ?? [])
         guard times.read(UInt32.self) != nil, let valid = times.read(UInt32.self) else { return nil }
         (self.address, prefixLength) = (address, report.prefixLength)
@@ -157,7 +157,7 @@ extension NetlinkRequest {
             }
             request.attributes.put(Int(IFA_BROADCAST), bytes: last)
         }
-        // struct ifa_cacheinfo: preferred and valid time, and two times that the kernel fills in.
+        // struct ifa_cacheinfo: preferred and valid lifetimes, and two times that the kernel fills in.
         var times: [UInt8] = []
         for time in [plan.seconds, plan.seconds, 0, 0] { times.append(number: time) }
         request.attributes.put(Int(IFA_CACHEINFO), bytes: times)
@@ -191,10 +191,11 @@ extension NetlinkRequest {
             UInt8(AF_INET), UInt8(clamping: route.prefixLength), 0, 0, UInt8(RT_TABLE_UNSPEC.rawValue),
             LeasedRoute.maker, UInt8(scope.rawValue), UInt8(RTN_UNICAST),
         ]
-        // The kernel does not search the interface's own table for the route to the gateway.
+        // Set, because the kernel does not search the interface's own table for the route to the gateway.
         header.append(number: UInt32(route.gateway == nil ? 0 : RTNH_F_ONLINK))
         var request = NetlinkRequest(type: UInt16(isNew ? RTM_NEWROUTE : RTM_DELROUTE), fixedPart: header)
-        // Without NLM_F_REPLACE, which would replace another interface's route, and without NLM_F_EXCL.
+        // Omits NLM_F_REPLACE, which would replace another interface's route, and NLM_F_EXCL, which would refuse a
+        // second one.
         if isNew { request.flags = NLM_F_CREATE }
         if let destination = route.destination { request.attributes.put(RTA_DST, bytes: destination.bytes) }
         if let gateway = route.gateway { request.attributes.put(RTA_GATEWAY, bytes: gateway.bytes) }

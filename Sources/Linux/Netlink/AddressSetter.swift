@@ -3,8 +3,8 @@ import CNetlink
 import Glibc
 import Linux
 
-/// Sets an interface's IPv4 address and routes, and removes only its own. The kernel performs each request before the
-/// call returns; `onProblem` reports refusals later. Needs `CAP_NET_ADMIN`.
+/// Sets an interface's IPv4 address and routes, and removes only those that it has set. The kernel performs each
+/// request before the call returns; `onProblem` reports refusals later. Needs `CAP_NET_ADMIN`.
 @AgentLoop
 public final class AddressSetter {
     public var onProblem: (NetlinkError) -> Void = { _ in }
@@ -13,7 +13,7 @@ public final class AddressSetter {
     private let index: Int
     private let socket: NetlinkSocket
 
-    /// Maximum number of requests, twice that of a lease's parts.
+    /// Maximum number of pending requests: twice the number of addresses, routes and rules of one lease.
     private static let mostRequests = 256
 
     public init(on index: Int) throws(NetlinkError) {
@@ -21,7 +21,7 @@ public final class AddressSetter {
         socket = try NetlinkSocket(.route, maximumPending: Self.mostRequests)
     }
 
-    /// Sets address and routes. Removes items of the former plan that the new one lacks.
+    /// Sets the address, routes and rule of a plan. Removes items of the former plan that the new one lacks.
     public func set(_ new: AddressPlan) {
         if let plan, (plan.address, plan.prefixLength) != (new.address, new.prefixLength) { remove() }
         send(.set(new), attempting: "give interface \(index) the address \(new.address)")
@@ -29,7 +29,7 @@ public final class AddressSetter {
         let wanted = Set(new.routes)
         for route in (plan?.routes ?? []).reversed() where !wanted.contains(route) { remove(route) }
         for route in new.routes {
-            // Routes may have gone with the link meanwhile.
+            // Sends unchanged routes, too: the kernel may have removed them together with the link.
             send(
                 .change(route, isNew: true), attempting: "add the route to \(route.name) on interface \(index)",
                 tolerating: [EEXIST])
@@ -46,7 +46,7 @@ public final class AddressSetter {
         send(.forbidForwarding(on: index), attempting: "forbid forwarding from interface \(index)")
     }
 
-    /// Makes the kernel resolve the gateways again: behind another access point, other hosts may have their addresses.
+    /// Makes the kernel resolve the gateways again. Behind another access point, other hosts may have their addresses.
     public func forgetGateways() {
         for gateway in Set((plan?.routes ?? []).compactMap(\.gateway)) {
             send(
@@ -76,7 +76,7 @@ public final class AddressSetter {
         let rules = try await socket.dump(.rules, attempting: "list the rules") {
             OwnRule($0, maker: LeasedRoute.maker)
         }
-        // Rules of this interface and of missing ones.
+        // Removes rules of this interface, and of interfaces that no longer exist.
         for rule in rules.prefix(Self.mostRequests / 4) where rule != plan?.rule && isLeftover(rule) { remove(rule) }
         let routes = try await socket.dump(.dump(of: .routes), attempting: "list the routes") { message in
             guard Int(message.type) == RTM_NEWROUTE else { return LeasedRoute?.none }
@@ -97,7 +97,7 @@ public final class AddressSetter {
     }
 
     private func remove(_ route: LeasedRoute) {
-        // The kernel removes routes with their link.
+        // Ignores missing routes: the kernel removes routes together with their link.
         send(
             .change(route, isNew: false), attempting: "remove the route to \(route.name) on interface \(index)",
             tolerating: [ESRCH, ENODEV])

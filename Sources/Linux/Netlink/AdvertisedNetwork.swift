@@ -9,7 +9,7 @@ import Linux
 public final class AdvertisedNetwork {
     public enum News: Hashable, Sendable {
         case advertisement
-        /// An option for user space, with its type and length bytes.
+        /// An advertised option for user space, starting with its type and length bytes.
         case option([UInt8], router: IPAddress)
         /// DHCPv6 flags of the routers, reported after each advertisement.
         case flags(RouterFlags)
@@ -31,7 +31,7 @@ public final class AdvertisedNetwork {
     /// True if another advertisement arrived while the flags were read.
     private var isStale = false
 
-    /// Maximum number of requests, twice that of a former network's items.
+    /// Maximum number of pending requests: twice the number of a former network's items.
     private static let mostRequests = 256
 
     public init(
@@ -84,8 +84,8 @@ public final class AdvertisedNetwork {
         onNews(.linkLocal(linkLocal))
     }
 
-    /// Reads the flags. The kernel stores them before it reports anything else of an advertisement (ndisc.c,
-    /// `ndisc_router_discovery`), and reports only changed flags.
+    /// Reads the DHCPv6 flags. The kernel stores them before it reports anything else of an advertisement (ndisc.c,
+    /// `ndisc_router_discovery`). It sends its own report only for changed flags.
     private func advertised() {
         onNews(.advertisement)
         guard !isReadingFlags else {
@@ -101,7 +101,7 @@ public final class AdvertisedNetwork {
         ) { [weak self] _ in
             guard let self else { return }
             isReadingFlags = false
-            // Older flags may belong to the former network.
+            // Reads again after another advertisement: these flags may belong to the former network.
             guard !isStale else { return advertised() }
             if let flags { onNews(.flags(flags)) }
         }

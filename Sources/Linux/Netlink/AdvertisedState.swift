@@ -86,7 +86,7 @@ struct IPv6InterfaceAddress: Hashable {
         origin =
             switch maker {
             case OwnRoute.maker: .own
-            // No addresses carry the mark before Linux 5.18, and no temporary ones before 6.x.
+            // The kernel stores the origin since Linux 5.18, and the origin of temporary addresses since 6.x.
             case 0: !has(IFA_F_PERMANENT) && has(IFA_F_MANAGETEMPADDR | IFA_F_SECONDARY) ? .advertised : .other
             case Self.advertisement: .advertised
             default: .other
@@ -133,7 +133,7 @@ public struct IPv6AddressPlan: Hashable, Sendable {
     let preferred: UInt32
     let valid: UInt32
 
-    /// - Parameter valid: remaining lifetime, at least one second. Then the kernel removes the address.
+    /// - Parameter valid: remaining lifetime, at least one second, after which the kernel removes the address.
     public init(_ address: IPAddress, preferred: Duration, valid: Duration) {
         self.address = address
         self.valid = UInt32(clamping: max(1, valid.components.seconds))
@@ -154,14 +154,14 @@ extension NetlinkRequest {
         return NetlinkRequest(type: UInt16(RTM_GETLINK), fixedPart: header + [UInt8](repeating: 0, count: 8))
     }
 
-    /// Adds an address, or updates its lifetimes. The prefix is /128: only router advertisements say which addresses
-    /// are on the link (RFC 5942, 4).
+    /// Adds an address, or updates its lifetimes. Sets the prefix to /128, because only router advertisements say which
+    /// addresses are on the link (RFC 5942, 4).
     static func set(_ plan: IPv6AddressPlan, on index: Int) -> NetlinkRequest {
         var request = address(plan.address, prefixLength: 128, on: index, type: RTM_NEWADDR)
         request.flags = NLM_F_CREATE | NLM_F_REPLACE
-        // Used during duplicate detection if the interface allows it (RFC 4429).
+        // An optimistic address is usable during duplicate detection, if the interface allows it (RFC 4429).
         request.attributes.put(Int(IFA_FLAGS), UInt32(IFA_F_NOPREFIXROUTE | IFA_F_OPTIMISTIC))
-        // struct ifa_cacheinfo: preferred and valid time, and two times that the kernel fills in.
+        // struct ifa_cacheinfo: preferred and valid lifetimes, and two times that the kernel fills in.
         var times: [UInt8] = []
         for time in [plan.preferred, plan.valid, 0, 0] { times.append(number: time) }
         request.attributes.put(Int(IFA_CACHEINFO), bytes: times)

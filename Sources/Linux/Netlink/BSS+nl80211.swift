@@ -3,7 +3,7 @@ import CNetlink
 
 extension BSS {
     /// Reads one message of a scan dump (`NL80211_CMD_NEW_SCAN_RESULTS`).
-    /// - Parameter now: reference for drivers that report only the age of an entry.
+    /// - Parameter now: current time, for drivers that report only the age of an entry.
     /// - Returns: nil without BSSID, frequency or signal.
     init?(_ message: NetlinkMessage, now: Instant) {
         guard let entry = message.nl80211Attributes[NL80211_ATTR_BSS]?.nested,
@@ -11,7 +11,7 @@ extension BSS {
             let frequency = entry[NL80211_BSS_FREQUENCY]?.count(as: UInt32.self),
             let signal = Self.signal(entry)
         else { return nil }
-        // Elements of the newest frame, and of the newest beacon if that frame was a probe response.
+        // Elements of the newest frame. If that was a probe response, the newest beacon has its own elements.
         let elements = entry[NL80211_BSS_INFORMATION_ELEMENTS].map { InformationElements($0.bytes) }
         let beacon = entry[NL80211_BSS_BEACON_IES].map { InformationElements($0.bytes) }
         let isPrivate = (entry[NL80211_BSS_CAPABILITY]?.number(as: UInt16.self) ?? 0) & Self.privacy != 0
@@ -26,7 +26,7 @@ extension BSS {
 
     /// Returns the encrypted BSS of an OWE transition network, as its open BSS announces it. The encrypted BSS is
     /// visible only in scans for its own SSID, which wpa_supplicant makes before joining.
-    /// - Returns: nil without an announcement, or if it names a channel.
+    /// - Returns: nil without an announcement, or if the announcement names a channel.
     static func encryptedHalf(of open: BSS, _ message: NetlinkMessage) -> BSS? {
         guard open.security == .owe, open.protection.isEmpty,
             let entry = message.nl80211Attributes[NL80211_ATTR_BSS]?.nested,
@@ -48,7 +48,7 @@ extension BSS {
 
     private static func signal(_ entry: Attributes) -> Int? {
         if let hundredths = entry[NL80211_BSS_SIGNAL_MBM]?.number(as: Int32.self) { return Int(hundredths) / 100 }
-        // Uncalibrated drivers report 0 to 100, mapped to -100 to -50 dBm as usual.
+        // Uncalibrated drivers report 0 to 100. As usual, this is mapped to -100 to -50 dBm.
         return entry[NL80211_BSS_SIGNAL_UNSPEC]?.number(as: UInt8.self).map { Int(min($0, 100)) / 2 - 100 }
     }
 
@@ -61,8 +61,8 @@ extension BSS {
     }
 }
 
-/// Access points of a scan dump. The kernel keeps 1000 (cfg80211's `bss_entries_limit`). If a driver reports more, the
-/// strongest are kept.
+/// Access points of a scan dump. The kernel keeps 1000 (cfg80211's `bss_entries_limit`). If a driver reports more, this
+/// list keeps the strongest.
 struct HeardAccessPoints {
     static let limit = 1024
     private var kept: [BSS] = []
@@ -76,7 +76,7 @@ struct HeardAccessPoints {
         if kept.count == 2 * Self.limit { forgetWeakest() }
     }
 
-    /// Returns the access points in dump order, if none was dropped. Announced ones that the dump lacks come last.
+    /// Returns the access points, in dump order if none was dropped. Appends announced ones that the dump lacks.
     mutating func merged() -> [BSS] {
         if kept.count > Self.limit { forgetWeakest() }
         var heard = Set(kept.map(\.bssid))
@@ -167,7 +167,7 @@ struct InformationElements: Hashable {
         let offered = element.keyManagement
         guard !offered.isDisjoint(with: [.psk, .sae, .owe, .enterprise]) else { return .unknown }
         if let flaw = element.flaw { return flaw }
-        // WPA without RSN. The WPA element is ignored if RSN is present.
+        // The network has WPA without RSN. If RSN is present, the WPA element is ignored.
         guard rsn != nil else { return .legacy }
         return if offered.isSuperset(of: [.psk, .sae]) {
             .wpa2wpa3

@@ -20,7 +20,7 @@ extension NetworkInterface {
 extension NetworkInterface.Tunnel {
     init?(_ report: LinkReport) {
         guard let kind = report.virtualKind, Self.kinds.contains(kind) else { return nil }
-        // Hardware addresses of such links are outer protocol addresses; the broadcast address is the peer's.
+        // On tunnels, hardware addresses are addresses of the outer protocol. The broadcast address is the peer's.
         let farEnd =
             HardwareType.tunnels.contains(report.hardwareType)
             ? report.broadcast.flatMap { IPAddress(bytes: $0) }.flatMap { $0.isUnspecified ? nil : $0 } : nil
@@ -65,7 +65,7 @@ struct LinkReport: Equatable {
         name = attributes[IFLA_IFNAME]?.string
         virtualKind = attributes[IFLA_LINKINFO]?.nested[IFLA_INFO_KIND]?.string
         traits = NetworkInterface.Traits(interfaceFlags: flags)
-        // An index of another namespace is meaningless here.
+        // The index is meaningless if it belongs to another network namespace.
         let lower = attributes[IFLA_LINK_NETNSID] == nil ? attributes[IFLA_LINK]?.count(as: UInt32.self) : nil
         lowerIndex = lower.flatMap { $0 > 0 && $0 != Int(index) ? $0 : nil }
         broadcast = attributes[IFLA_BROADCAST]?.bytes
@@ -135,7 +135,7 @@ enum HardwareType: UInt16 {
     static let tunnels: Set<UInt16> = [768, 769, 776, 778, 823]
 }
 
-/// Network interfaces in sysfs. Reading it never waits for a disk.
+/// Network interfaces in sysfs. Reading these files never waits for a disk.
 struct LinkFiles {
     /// Folder with one subfolder per interface.
     let folder: String
@@ -154,7 +154,7 @@ struct LinkFiles {
         case received = "rx_packets"
     }
 
-    /// Returns the number of frames sent or received, counted from a start that the driver chooses.
+    /// Returns the number of frames sent or received. The driver chooses when the count starts.
     func frames(_ kind: Frames, of interface: String) -> UInt64? {
         contents("statistics/\(kind.rawValue)", of: interface).flatMap { contents in
             UInt64(String(decoding: contents.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self))

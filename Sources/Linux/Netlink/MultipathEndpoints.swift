@@ -15,7 +15,7 @@ final class MultipathEndpoints {
     private enum Path {
         case untried
         case open(NetlinkSocket, family: UInt16)
-        /// The kernel lacks Multipath TCP, or its path manager could not be asked.
+        /// The kernel lacks Multipath TCP, or its path manager did not answer.
         case missing
     }
 

@@ -1,8 +1,8 @@
 import AgentModel
 import CNetlink
 
-/// Multipath TCP endpoints (RFC 8684): one per station and address family. Endpoints of the unused station are backups,
-/// which carry traffic only if the others are removed.
+/// Multipath TCP endpoints (RFC 8684): one per station and address family. Endpoints of the unused station are backups.
+/// They carry traffic only if the others are removed.
 struct MultipathPlan: Equatable {
     private(set) var endpoints: [UInt8: Endpoint] = [:]
 
@@ -18,8 +18,8 @@ struct MultipathPlan: Equatable {
         case add(UInt8, Endpoint)
     }
 
-    /// IDs reserved for the agent: IPv4 and IPv6 of the first station, then of the second. The kernel stores no other
-    /// mark.
+    /// IDs reserved for the agent: IPv4 and IPv6 of the first station, then of the second. Only the ID identifies the
+    /// agent's endpoints in the kernel.
     static let ids: [UInt8] = [163, 164, 165, 166]
 
     init() {}

@@ -20,12 +20,12 @@ struct Neighbour: Hashable {
         case incomplete = 0x01
         /// The address has answered recently.
         case reachable = 0x02
-        /// The address has answered before, and was not probed since.
+        /// The address has answered earlier, and was not probed since.
         case stale = 0x04
         case delay = 0x08
         case probe = 0x10
         case failed = 0x20
-        /// The entry is known without ARP.
+        /// The address needs no resolution, as on links without ARP.
         case noARP = 0x40
         case permanent = 0x80
 
@@ -85,7 +85,7 @@ extension NetlinkRequest {
         var header: [UInt8] = [key.address.family.number, 0, 0, 0]  // Family and padding.
         header.append(number: Int32(clamping: key.index))
         header.append(number: state.rawValue)
-        header += [flags, 0]  // The type is set in answers only.
+        header += [flags, 0]  // The last byte is the type, which only answers set.
         var request = NetlinkRequest(type: type, fixedPart: header)
         request.attributes.put(NDA_DST, bytes: key.address.bytes)
         return request

@@ -2,7 +2,7 @@ import Glibc
 
 /// A failed attempt and its reason.
 public struct NetlinkError: Error, Hashable {
-    /// Object of "cannot", such as "scan on wlan0".
+    /// Failed action, worded to follow "cannot": "scan on wlan0".
     public let attempted: String
     public let reason: Reason
 
@@ -33,12 +33,12 @@ public struct NetlinkError: Error, Hashable {
         if case .refused(let errno, _) = reason { errno } else { nil }
     }
 
-    /// The radio is busy, for example with another program's scan. Try again later.
+    /// True if the radio is busy, for example with another program's scan. Try again later.
     public var isBusy: Bool { errno == EBUSY }
 
     public var isFamilyMissing: Bool { if case .familyMissing = reason { true } else { false } }
 
-    /// The interface does not exist. True without nl80211, too.
+    /// True if the interface does not exist, or the kernel lacks nl80211.
     public var isInterfaceMissing: Bool {
         switch reason {
         case .interfaceMissing, .familyMissing: true

@@ -15,7 +15,7 @@ package struct NetlinkMessage {
     package func has(_ flag: Int32) -> Bool { Int32(flags) & flag != 0 }
 }
 
-/// The messages of one datagram, up to the first truncated one.
+/// Messages of one datagram, up to the first truncated one.
 package struct NetlinkDatagram: Sequence, IteratorProtocol {
     private var reader: ByteReader
 
@@ -111,7 +111,7 @@ package struct AttributeValue {
     package var nested: Attributes { Attributes(bytes) }
 }
 
-/// Reads numbers and bytes from the front of a buffer; nil at its end.
+/// Reads numbers and bytes from the front of a buffer. Returns nil at its end.
 package struct ByteReader {
     package private(set) var rest: ArraySlice<UInt8>
 
@@ -132,7 +132,7 @@ package struct ByteReader {
         }
     }
 
-    /// Skips padding to a multiple of four bytes, as far as present.
+    /// Skips padding to a multiple of four bytes, if present.
     mutating func skipPadding(after count: Int) {
         rest = rest.dropFirst(netlinkAligned(count) - count)
     }

@@ -81,7 +81,8 @@ package struct AttributeWriter {
 
 extension NetlinkRequest {
     static func dump(of subject: RouteSubject) -> NetlinkRequest {
-        // A zero header means "any": struct ifinfomsg, struct ifaddrmsg, struct rtmsg and struct ndmsg in turn.
+        // An all-zero header selects everything: struct ifinfomsg, struct ifaddrmsg, struct rtmsg and struct ndmsg in
+        // turn.
         switch subject {
         case .links: NetlinkRequest(type: UInt16(RTM_GETLINK), fixedPart: Array(repeating: 0, count: 16))
         case .addresses: NetlinkRequest(type: UInt16(RTM_GETADDR), fixedPart: Array(repeating: 0, count: 8))
@@ -92,7 +93,7 @@ extension NetlinkRequest {
 
     /// Requests the route to an address (`struct rtmsg`). Sends no packets there.
     static func routeLookup(to address: IPAddress) -> NetlinkRequest {
-        // Zero: any source, type of service, table, protocol, scope and type.
+        // The zeros mean any source, type of service, table, protocol, scope and type.
         let header = [address.family.number, UInt8(address.family.byteCount * 8)] + Array(repeating: 0, count: 10)
         var request = NetlinkRequest(type: UInt16(RTM_GETROUTE), fixedPart: header)
         request.attributes.put(RTA_DST, bytes: address.bytes)
@@ -152,7 +153,7 @@ package struct GenericNetlinkFamily: Hashable, Sendable {
     /// Size of `struct genlmsghdr` in bytes.
     static let headerLength = 4
 
-    /// Asks the controller, which has a fixed number, for a family.
+    /// Creates a request for a family's numbers. The controller, which answers it, has a fixed number.
     package static func request(named name: String) -> NetlinkRequest {
         var request = NetlinkRequest(family: UInt16(GENL_ID_CTRL), command: UInt8(CTRL_CMD_GETFAMILY), version: 2)
         request.attributes.put(CTRL_ATTR_FAMILY_NAME, string: name)

@@ -2,8 +2,8 @@ import CNetlink
 import Glibc
 import Linux
 
-/// A non-blocking netlink socket for requests and notifications. Their common order shows whose scan has ended,
-/// and if a disconnection came before an answer.
+/// A non-blocking netlink socket for requests and notifications. Answers and notifications arrive in one order. This
+/// order shows whose scan has ended, and if a disconnection came before an answer.
 @AgentLoop
 final class NetlinkSocket {
     enum Subsystem {
@@ -11,10 +11,10 @@ final class NetlinkSocket {
         case route
     }
 
-    /// Closure for each message that does not answer a request.
+    /// Called for each message that does not answer a request.
     var onNotification: (NetlinkMessage) -> Void = { _ in }
-    /// Closure to call after the kernel has dropped messages because they were not read in time. The kernel does not
-    /// say which.
+    /// Called after the kernel has dropped messages because they were not read in time. The kernel does not say which
+    /// messages.
     var onOverrun: () -> Void = {}
 
     private let subsystem: Subsystem
@@ -35,7 +35,7 @@ final class NetlinkSocket {
     private let maximumPending: Int
 
     /// - Parameters:
-    ///   - receiveBuffer: bytes that the kernel may queue, at most `net.core.rmem_max`. Kernel overhead counts, too.
+    ///   - receiveBuffer: bytes that the kernel may queue, at most `net.core.rmem_max`, including kernel overhead.
     ///   - maximumPending: maximum number of unanswered requests.
     init(
         _ subsystem: Subsystem, receiveBuffer: Int = 256 * 1024, maximumPending: Int = 64
@@ -46,7 +46,7 @@ final class NetlinkSocket {
         (self.subsystem, self.maximumPending) = (subsystem, maximumPending)
         handle = Handle(socket)
         self.buffer = buffer
-        // This class handles sequence numbers and acknowledgements.
+        // This class, not libnl, handles sequence numbers and acknowledgements.
         nl_socket_disable_auto_ack(socket)
         nl_socket_disable_seq_check(socket)
         let connected = subsystem == .generic ? genl_connect(socket) : nl_connect(socket, NETLINK_ROUTE)
@@ -55,7 +55,7 @@ final class NetlinkSocket {
             nl_socket_set_buffer_size(socket, Int32(clamping: receiveBuffer), 0) == 0
         else { throw Self.failure("set up a netlink socket") }
         port = nl_socket_get_local_port(socket)
-        // Optional: without them, refusals are longer and have no text.
+        // Ignores failures: without these options, refusals are longer and have no text.
         for option in [NETLINK_CAP_ACK, NETLINK_EXT_ACK] {
             var on: Int32 = 1
             setsockopt(handle.fileDescriptor, SOL_NETLINK, option, &on, socklen_t(MemoryLayout.size(ofValue: on)))
@@ -78,8 +78,8 @@ final class NetlinkSocket {
 
     // MARK: Requests
 
-    /// Sends a request. Calls `onPart` for each message of the reply, and `onEnd` exactly once. `onEnd` runs after the
-    /// return, or before it if sending fails.
+    /// Sends a request. Calls `onPart` for each message of the reply, and `onEnd` exactly once: after this method
+    /// returns, or before if sending fails.
     func send(
         _ request: NetlinkRequest, expecting answer: Answer, attempting attempted: String, within deadline: Duration,
         onPart: @escaping (NetlinkMessage) -> Void = { _ in }, onEnd: @escaping (Ending) -> Void
@@ -109,7 +109,7 @@ final class NetlinkSocket {
     }
 
     private func nextSequence() -> UInt32 {
-        // Notifications carry sequence number 0.
+        // Skips 0, the sequence number of notifications.
         repeat { lastSequence &+= 1 } while lastSequence == 0 || pending[lastSequence] != nil
         return lastSequence
     }
@@ -142,12 +142,12 @@ final class NetlinkSocket {
     private func receive() {
         for _ in 0..<Self.datagramsPerTurn {
             switch nextDatagram() {
-            // Ignores other processes: only the kernel has port 0.
+            // Ignores messages of other processes: only the kernel has port 0.
             case .datagram(_, sender: 1...): continue
             case .datagram(let bytes, _): if dispatch(NetlinkDatagram(bytes)) { return receiveLater() }
             case .failed(errno: EAGAIN): return handleOverrun()
             case .failed(errno: EINTR): continue
-            // ENOBUFS, a truncated datagram, or a dump error: messages are missing.
+            // ENOBUFS, a truncated datagram or a dump error means that messages are missing.
             default: isMissingMessages = true
             }
         }
@@ -179,8 +179,8 @@ final class NetlinkSocket {
         return index == 0 ? nil : Int(index)
     }
 
-    /// Fails pending requests after an overrun, once the queue is empty. The kernel answers all but dumps before
-    /// `nl_sendto` returns, so their answers are lost.
+    /// Fails pending requests after an overrun, once the queue is empty. Dumps continue. The kernel answers other
+    /// requests before `nl_sendto` returns, so their answers are lost.
     private func handleOverrun() {
         guard isMissingMessages else { return }
         isMissingMessages = false
@@ -188,8 +188,8 @@ final class NetlinkSocket {
         onOverrun()
     }
 
-    /// Continues after the tasks that just got an answer, so that they see the state of that answer. The watch is not
-    /// enough: a pending overrun has no message that wakes it.
+    /// Continues to receive after the tasks that await the last answer, so that they see the state at that answer. The
+    /// watch cannot do this: a pending overrun sends no message that wakes it.
     private func receiveLater() {
         Task { [weak self] in self?.receive() }
     }
@@ -240,7 +240,7 @@ final class NetlinkSocket {
         case (false, .dump) where message.has(NLM_F_MULTI): return .part
         case (false, nil) where message.port == port && (subsystem == .generic || message.has(NLM_F_MULTI)):
             return .stray
-        // rtnetlink marks notifications of our own changes with our port and sequence number.
+        // rtnetlink marks notifications of the agent's own changes with this socket's port and sequence number.
         default: return .notification
         }
     }
@@ -249,8 +249,8 @@ final class NetlinkSocket {
         NetlinkError(attempted: attempted, reason: .refused(errno: errno, detail: nil))
     }
 
-    /// Buffer for the largest datagram. Pages beyond the first go back to the kernel once a datagram was taken out. It
-    /// is used on the loop only, and freed wherever the last reference goes.
+    /// Buffer for the largest datagram. After each read, pages beyond the first return to the kernel. Only the loop
+    /// uses it; any thread may free it.
     private final class ReceiveBuffer: @unchecked Sendable {
         let start: UnsafeMutableRawPointer
         /// Size of the buffer. The kernel sizes its dumps by it, up to 32 KiB (af_netlink.c, `netlink_recvmsg`).
@@ -273,8 +273,8 @@ final class NetlinkSocket {
         }
     }
 
-    /// libnl's socket, which is freed with the last reference.
-    private final class Handle: @unchecked Sendable {  // Used on the loop only, freed wherever the last reference goes.
+    /// libnl's socket, freed together with the last reference.
+    private final class Handle: @unchecked Sendable {  // Only the loop uses it; any thread may free it.
         let socket: OpaquePointer
 
         init(_ socket: OpaquePointer) { self.socket = socket }
@@ -287,8 +287,8 @@ final class NetlinkSocket {
 extension NetlinkSocket {
     /// Time limit for answers. The kernel answers most requests before `send` returns.
     static let patience: Duration = .seconds(5)
-    /// Total attempts for a read request, after a lost answer or an inconsistent dump. If all fail, notifications
-    /// report the changes.
+    /// Total attempts for a read request, after a lost answer or an inconsistent dump. If all attempts fail, later
+    /// notifications report the changes.
     nonisolated static let attempts = 3
 
     func perform(_ request: NetlinkRequest, attempting attempted: String) async throws(NetlinkError) {
@@ -372,7 +372,7 @@ extension NetlinkSocket {
         case failed(NetlinkError)
     }
 
-    /// Like `Ending`, without the attempt's name.
+    /// Result of a request: like `Ending`, but without the name of the attempt.
     enum Outcome {
         case complete
         case failed(NetlinkError.Reason)

@@ -9,7 +9,7 @@ public struct NetworkPath: Hashable, Sendable {
 
     public static let none = NetworkPath(flags: [], uplink: nil)
 
-    /// True if reachable without a user's action. Required connections must be made automatically.
+    /// True if reachable without a user's action, perhaps after the system has made a connection automatically.
     public var isReachable: Bool { flags.isReachable }
 
     /// Returns the path with the higher rank, or `self` if equal.
@@ -82,7 +82,7 @@ extension ReachabilityFlags {
         if !link.hasCarrier || isWithoutConnection || link.traits.contains(.dormant) {
             guard link.isMadeOnDemand || isOnDemand else { return }
             insert(.connectionRequired)
-            // The driver waits for traffic (RFC 2863, 3.1.12). A modem without carrier does not.
+            // The driver waits for traffic (RFC 2863, 3.1.12). Modems without carrier do not wait for it.
             if link.isMadeOnDemand, link.traits.contains(.dormant) { insert(.connectionOnTraffic) }
             if isOnDemand { insert(.connectionOnDemand) }
         }
@@ -116,9 +116,9 @@ public enum Destination: Sendable {
     case address(IPAddress)
     /// The best path to any address of a name.
     ///
-    /// `addresses` returns the current addresses of the name, empty on failure. It is called off the loop after each
-    /// network change, and every 30 s while it returns none. A network change cancels its task. The first eight
-    /// addresses are used.
+    /// `addresses` returns the current addresses of the name, empty on failure. The monitor calls it off the loop after
+    /// each network change, and every 30 s while it returns none. A network change cancels a running call. Only the
+    /// first eight addresses are used.
     case host(String, addresses: @Sendable (_ name: String) async -> [IPAddress])
 
     /// Resolves the name with getaddrinfo(3): /etc/hosts, multicast DNS, and the sources in nsswitch.conf(5).

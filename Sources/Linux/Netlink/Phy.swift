@@ -28,7 +28,7 @@ public struct Phy: Hashable, Sendable {
         public let isDisabled: Bool
         /// True if only passive scans are allowed: "no initiating radiation".
         public let isPassive: Bool
-        /// True if radar shares the channel.
+        /// True if radar uses the same channel.
         public let isRadar: Bool
     }
 
@@ -102,8 +102,8 @@ public struct Phy: Hashable, Sendable {
 }
 
 extension Phy {
-    /// Combines the messages of a split dump (`NL80211_CMD_GET_WIPHY` with `NL80211_ATTR_SPLIT_WIPHY_DUMP`). One
-    /// message is too small.
+    /// Combines the messages of a split dump (`NL80211_CMD_GET_WIPHY` with `NL80211_ATTR_SPLIT_WIPHY_DUMP`). The data
+    /// does not fit into one message.
     /// - Returns: nil without a radio's index.
     init?(_ messages: [NetlinkMessage]) {
         let parts = messages.map(\.nl80211Attributes)
@@ -159,7 +159,7 @@ extension Phy.InterfaceCombination {
         guard let maximum = attributes[NL80211_IFACE_COMB_MAXNUM]?.count(as: UInt32.self),
             let channels = attributes[NL80211_IFACE_COMB_NUM_CHANNELS]?.count(as: UInt32.self)
         else { return nil }
-        // Above any real radio's limit; prevents an overflow of the sum.
+        // The cap is above any real radio's limit, and prevents an overflow of the sum.
         maximumInterfaces = min(maximum, 0xffff)
         self.channels = channels
         limits =

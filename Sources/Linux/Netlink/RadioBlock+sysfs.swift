@@ -19,7 +19,7 @@ extension RadioBlock {
                 found.insert(block)
             }
         }
-        // A program cannot remove a hard block.
+        // Prefers the hard block, because a program cannot remove it.
         guard let block = found.contains(.hard) ? .hard : found.first else { return nil }
         self = block
     }

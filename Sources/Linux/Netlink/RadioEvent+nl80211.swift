@@ -4,8 +4,8 @@ import CNetlink
 extension RadioEvent {
     /// Reads a notification of any interface; nil for commands that altnet does not use.
     ///
-    /// A lost link is reported by `NL80211_CMD_DISCONNECT` even if the supplicant authenticates. `DEAUTHENTICATE` and
-    /// `DISASSOCIATE` are ignored.
+    /// Ignores `DEAUTHENTICATE` and `DISASSOCIATE`: the kernel reports each lost link by `NL80211_CMD_DISCONNECT`, even
+    /// if the supplicant authenticates.
     init?(_ message: NetlinkMessage) {
         let attributes = message.nl80211Attributes
         switch message.command.map({ nl80211_commands(UInt32($0)) }) {

@@ -25,7 +25,7 @@ public final class ReachabilityMonitor {
     private var retry: LoopTimer?
     private var nextResolution: LoopTimer?
 
-    /// - Parameter routes: may be shared.
+    /// - Parameter routes: monitor of the kernel's tables; several reachability monitors may share it.
     public init(of destination: Destination, routes: RouteMonitor) {
         self.destination = destination
         self.routes = routes
@@ -39,7 +39,7 @@ public final class ReachabilityMonitor {
 
     isolated deinit { stop() }
 
-    /// Current path, available on any thread. While stopped, it asks the kernel, which takes about 1 ms. Uses the last
+    /// Current path, available on any thread. While stopped, asks the kernel, which takes about 1 ms. Uses the last
     /// resolved addresses; `currentPath()` resolves the name first.
     public nonisolated var path: NetworkPath { board.path ?? readPath() ?? board.last ?? NetworkPath.none }
 
@@ -54,8 +54,8 @@ public final class ReachabilityMonitor {
         return await findPath() ?? path
     }
 
-    /// Sequence of paths: the current one, then each change. It survives `stop()`, repeats the path after `start()`,
-    /// and ends with the monitor. Each caller gets a new sequence.
+    /// Sequence of paths: the current one, then each change. Continues after `stop()`, repeats the path after
+    /// `start()`, and ends with the monitor. Each caller gets a new sequence.
     public nonisolated var changes: NetworkPathChanges { board.changes() }
 
     /// Starts monitoring. Has no effect if already started.
@@ -67,7 +67,7 @@ public final class ReachabilityMonitor {
         look()
     }
 
-    /// Stops monitoring. `path` and `flags` then ask the kernel.
+    /// Stops monitoring. From then on, `path` and `flags` ask the kernel.
     public func stop() {
         following = nil
         board.endRun()
@@ -75,7 +75,7 @@ public final class ReachabilityMonitor {
         (resolution, retry, nextResolution) = (nil, nil, nil)
     }
 
-    /// Sets whether an interface requires sign-in, which the kernel does not know.
+    /// Sets whether an interface requires sign-in. The kernel does not know this.
     public func setCaptive(_ isCaptive: Bool, on interface: String) {
         let isNews = hints.withLock { hints in
             isCaptive
@@ -85,7 +85,7 @@ public final class ReachabilityMonitor {
         if isNews { look() }
     }
 
-    /// Sets whether a program connects the interface on demand, which the kernel does not know.
+    /// Sets whether a program connects the interface on demand. The kernel does not know this.
     public func setOnDemand(_ isOnDemand: Bool, on interface: String) {
         let isNews = hints.withLock { hints in
             isOnDemand
@@ -97,7 +97,7 @@ public final class ReachabilityMonitor {
 
     private func changed(_ subject: RouteSubject) {
         look()
-        // A join or leave causes several changes in a row.
+        // Waits 200 ms, because a join or leave causes several changes in a row.
         guard subject != .neighbours, nextResolution == nil else { return }
         resolve(after: .milliseconds(200))
     }
@@ -121,7 +121,7 @@ public final class ReachabilityMonitor {
         }
     }
 
-    /// Searches again later, as the kernel lacks resources.
+    /// Searches again later, because the kernel lacks resources.
     private func lookLater() {
         retry = LoopTimer(after: .seconds(1)) { [weak self] in self?.look() }
     }

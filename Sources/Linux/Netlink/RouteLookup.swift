@@ -124,7 +124,7 @@ struct RouteDescription: Equatable {
 }
 
 extension Attributes {
-    /// Gateway; RTA_VIA has gateways of the other family after a two-byte family number.
+    /// Gateway. RTA_VIA holds a gateway of the other family, after a two-byte family number.
     fileprivate var gateway: [UInt8]? {
         (self[RTA_GATEWAY]?.bytes ?? self[RTA_VIA]?.bytes.dropFirst(2)).map { Array($0) }
     }

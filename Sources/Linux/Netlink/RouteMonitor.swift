@@ -19,7 +19,8 @@ public final class RouteMonitor {
     nonisolated let disconnected = Mutex<Set<String>>([])
     /// Subjects that must be read again.
     private var stale: Set<RouteSubject> = []
-    /// True during a dump. Dumps must not overlap, or they would mix up messages. The initialiser runs the first one.
+    /// True during a dump. Dumps must not overlap, or they would mix up messages. The initialiser starts the first
+    /// dump.
     private var isReading = true
     private var hasLostNews = false
     /// False during the first dump, which causes no events.
@@ -56,8 +57,8 @@ public final class RouteMonitor {
 
     isolated deinit { probes.values.forEach { $0.giveUp() } }
 
-    /// Calls back on the loop after each change that may affect routing, including a neighbour's failure. Ends with the
-    /// result's lifetime. Changes may come in bursts.
+    /// Calls back on the loop after each change that may affect routing, including a neighbour's failure. Stops when
+    /// the result is deallocated. Changes may come in bursts.
     public func follow(_ onChange: @escaping @AgentLoop @Sendable (RouteSubject) -> Void) -> RouteFollowing {
         let following = RouteFollowing(self, onChange: onChange)
         followers[ObjectIdentifier(following)] = Follower(following: following)
@@ -69,17 +70,17 @@ public final class RouteMonitor {
     /// Returns the interface, with its carrier if it is a tunnel.
     public func uplink(over index: Int) -> ActiveUplink? { links[index].map { table.uplink(over: $0) } }
 
-    /// Returns the interface kind that carries the device's traffic, unless its index is `own`; nil without such an
-    /// interface. Ignores tunnels and bridges: their traffic leaves by another link, perhaps this one.
+    /// Returns the kind of the interface that carries the device's traffic; nil if there is none or its index is `own`.
+    /// Ignores tunnels and bridges: their traffic leaves by another link, perhaps this one.
     public func uplink(besides own: Int?) -> Uplink? { table.bestCarrier.flatMap { $0.index == own ? nil : $0.kind } }
 
-    /// Returns the uplink like `uplink(besides:)`, but excludes several interfaces.
+    /// Returns the uplink like `uplink(besides:)` for one index, but excludes several interfaces.
     public func uplink(besides own: [Int]) -> Uplink? {
         table.bestCarrier.flatMap { own.contains($0.index) ? nil : $0.kind }
     }
 
-    /// Sets the interfaces whose modem has no connection, which the kernel does not know. Their links count as having
-    /// no carrier.
+    /// Sets the interfaces whose modem has no connection, which the kernel does not know. Their links count as links
+    /// without carrier.
     public func setDisconnected(_ interfaces: Set<String>) {
         disconnected.withLock { $0 = interfaces }
         let events = table.setDisconnected(interfaces)
@@ -194,7 +195,7 @@ public final class RouteMonitor {
                 try await read(subject)
             } catch {
                 stale.insert(subject)
-                // Retries later: the kernel lacks resources.
+                // Tries again later, because the kernel lacks resources.
                 retry = LoopTimer(after: .seconds(1)) { [weak self] in self?.readStale() }
                 return
             }
@@ -231,7 +232,7 @@ extension RouteEvent {
         }
     }
 
-    /// True if a removed default route makes room for one that was left out.
+    /// True for a removed default route: a route that was left out may fit now.
     fileprivate var endsDefaultRoute: Bool { if case .defaultRouteRemoved = self { true } else { false } }
 }
 

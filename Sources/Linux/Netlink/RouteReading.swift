@@ -92,7 +92,7 @@ struct RouteReading: ~Copyable {
             if length < 0, errno == EINTR { continue }
             guard length >= 0 else { throw Self.failure(attempted) }
             guard length <= buffer.count else { throw Self.failure(attempted, EMSGSIZE) }
-            // Ignores other processes: only the kernel has port 0.
+            // Ignores messages of other processes: only the kernel has port 0.
             if sender.nl_pid == 0 { return Array(buffer[..<length]) }
         }
     }

@@ -19,7 +19,7 @@ public final class RouteSteering {
     private var added: [Item: Instant] = [:]
     private var retry: LoopTimer?
     private let endpoints: MultipathEndpoints?
-    /// Station interfaces that already answer ARP for their own addresses only.
+    /// Indices of stations that already answer ARP for their own addresses only.
     private var modest: Set<Int> = []
 
     fileprivate enum Item: Hashable {
@@ -73,7 +73,7 @@ public final class RouteSteering {
             while isStale {
                 isStale = false
                 do throws(NetlinkError) { try await adjust() } catch { reportProblem(error) }
-                // After the routes: the kernel connects from a new endpoint at once.
+                // Sets the endpoints after the routes, because the kernel connects from a new endpoint at once.
                 await endpoints?.follow(
                     MultipathPlan(stations: indices, used: usedIndex, addresses: routes.addresses))
             }
@@ -98,12 +98,12 @@ public final class RouteSteering {
             stations: indices, used: usedIndex, addresses: routes.addresses, defaultRoutes: routes.defaultRoutes)
         let wanted = plan.routes.map(Item.route) + plan.rules.map(Item.rule)
         added = added.filter { wanted.contains($0.key) }
-        // Adds before removing, so that packets always have a route. Rules follow their tables; routes of the main
-        // table come last.
+        // Adds before removing, so that packets always have a route. Adds rules after their tables, and routes of the
+        // main table last.
         for item in wanted.filter({ !present.contains($0) }).sorted(by: { $0.turn < $1.turn }) { await add(item) }
         for item in present.subtracting(wanted).sorted(by: { $0.turn > $1.turn }) {
             do throws(NetlinkError) { try await routes.change(item, isNew: false) } catch {
-                // The kernel may have removed it already.
+                // Ignores items that the kernel has removed already.
                 guard ![ESRCH, ENOENT, ENODEV].contains(error.errno) else { continue }
                 reportProblem(error)
             }

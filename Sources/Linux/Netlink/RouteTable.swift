@@ -21,7 +21,7 @@ struct RouteTable {
     private(set) var failedNeighbours: Set<Neighbour.Key> = []
     private(set) var uplink: ActiveUplink?
     private(set) var disconnected: Set<String> = []
-    /// Links not yet seen in the running dump. Links left at its end are gone.
+    /// Links not yet seen in the running dump. At its end, the remaining ones are removed.
     private var unseenLinks: Set<Int>?
     private var unseenAddresses: Set<AddressKey>?
     private var unseenRoutes: Set<DefaultRoute>?
@@ -40,7 +40,7 @@ struct RouteTable {
 
     enum Source {
         case news
-        /// Part of a dump: unchanged objects cause no events.
+        /// The message is part of a dump: unchanged objects cause no events.
         case reading
     }
 
@@ -173,7 +173,7 @@ struct RouteTable {
     private mutating func record(_ neighbour: Neighbour) {
         switch neighbour.state {
         case .failed: failedNeighbours.insert(neighbour.key)
-        // No answer to the repeated probe yet.
+        // The repeated probe is not answered yet.
         case .none, .incomplete: break
         default: failedNeighbours.remove(neighbour.key)
         }
@@ -194,10 +194,10 @@ struct RouteTable {
 }
 
 extension RouteTable {
-    /// The interface of internet traffic, may be a tunnel.
+    /// Interface of internet traffic; may be a tunnel.
     var bestUplink: ActiveUplink? { bestLink { _ in true }.map { uplink(over: $0) } }
 
-    /// The interface by which traffic leaves the device; never a tunnel or bridge.
+    /// Interface by which traffic leaves the device; never a tunnel or bridge.
     var bestCarrier: NetworkInterface? { bestLink(where: \.isCarrier) }
 
     func uplink(over link: NetworkInterface) -> ActiveUplink {
@@ -215,7 +215,7 @@ extension RouteTable {
     ///    one to their server.
     func carrier(of tunnel: NetworkInterface.Tunnel) -> NetworkInterface? {
         var tunnel = tunnel
-        // Limit for nested tunnels.
+        // The limit stops at eight nested tunnels.
         for _ in 0..<8 {
             guard let lower = tunnel.lowerIndex.flatMap({ links[$0] }) else { break }
             guard let next = lower.tunnel else { return lower }
@@ -240,7 +240,7 @@ extension RouteTable {
 
     private func bestLink(where matches: (NetworkInterface) -> Bool) -> NetworkInterface? {
         let usable = defaultRoutes.filter { usableLink($0.index).map(matches) ?? false }
-        // Metrics of the two families are not comparable. IPv4 comes first because every network has it.
+        // Metrics of the two families are not comparable. Prefers IPv4, because every network has it.
         let best = usable.min { left, right in
             (left.family == .ipv4 ? 0 : 1, left.metric, left.index)
                 < (right.family == .ipv4 ? 0 : 1, right.metric, right.index)
@@ -258,7 +258,7 @@ extension RouteTable {
         failedNeighbours.contains(Neighbour.Key(index: index, address: address))
     }
 
-    /// True for a modem's interface without a global address, which the cellular network assigns on connection.
+    /// True for a modem's interface without a global address. The cellular network assigns one on connection.
     func isWithoutConnection(_ link: NetworkInterface) -> Bool {
         link.kind == .cellular
             && !addresses.values.contains { $0.index == link.index && $0.scope != .link && $0.scope != .host }

@@ -77,8 +77,8 @@ private struct EndsEarly: Error {}
 extension ByteReader {
     fileprivate mutating func readLittleEndian() -> UInt16? { read(UInt16.self).map(UInt16.init(littleEndian:)) }
 
-    /// Reads suite selectors: organisation and type as one number. A nil count is read from the element. Returns no
-    /// suites at its end.
+    /// Reads suite selectors, each an organisation and a type in one number. Reads the count from the element if
+    /// `count` is nil. Returns an empty list at the element's end.
     fileprivate mutating func readSuites(count: UInt16? = nil) throws(EndsEarly) -> [UInt32] {
         guard !rest.isEmpty else { return [] }
         guard let count = count ?? readLittleEndian(), count > 0, let bytes = read(Int(count) * 4) else {

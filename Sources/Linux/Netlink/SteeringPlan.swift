@@ -4,7 +4,7 @@ import Glibc
 
 /// Routes and rules that steer traffic between two stations:
 ///
-/// - a default route over the station in use, preferred over both stations' own but not over routes that precede these;
+/// - a default route over the station in use, with a slightly lower metric than the station's own default route;
 /// - for each address a rule that sends its packets over its own station, whichever is in use.
 struct SteeringPlan: Equatable {
     private(set) var routes: Set<OwnRoute> = []
@@ -12,8 +12,8 @@ struct SteeringPlan: Equatable {
 
     /// Table number and rule priority of the first station; the second one has the next number.
     static let firstTable: UInt32 = 25_863
-    /// Metric advantage of the route over the station in use. Also covers future routes of the other station's DHCP
-    /// client, whose metric differs by at most the interface index.
+    /// Amount by which the plan's route has a lower metric than the station in use. Also covers future routes of the
+    /// other station's DHCP client, whose metric differs by at most the interface index.
     static let headStart = 64
     private static let linkLocal: [UInt8] = [0xfe, 0x80] + Array(repeating: 0, count: 14)
     /// Maximum number of addresses per station.
@@ -60,7 +60,7 @@ struct SteeringPlan: Equatable {
         guard route.metric > 0 else { return }
         let metric = route.metric - min(Self.headStart, (route.metric + 1) / 2)
         let main = RT_TABLE_MAIN.rawValue
-        // Address in the gateway's network.
+        // The source is an address of this station in the gateway's network.
         let source = own.first { address in
             guard let gateway = route.gateway.flatMap({ IPAddress(bytes: $0) }) else { return true }
             return IPAddress(bytes: address.bytes)?.shares(prefix: address.prefixLength, with: gateway) ?? false
@@ -98,7 +98,7 @@ public struct OwnRoute: Hashable, Sendable {
     let index: Int
     let table: UInt32
     let metric: Int
-    /// Preferred source address. The route is removed with it.
+    /// Preferred source address. The kernel removes the route together with this address.
     var source: IPAddress?
 
     /// Creator of the agent's routes and rules (`rtm_protocol`, `FRA_PROTOCOL`): a number unused by other programs
@@ -133,7 +133,7 @@ public struct OwnRoute: Hashable, Sendable {
 public struct OwnRule: Hashable, Sendable {
     let source: IPAddress
     let table: UInt32
-    /// Priority of the rule; lower values come first. The main table has 32766.
+    /// Priority of the rule. The kernel tries lower values first. The main table has 32766.
     let priority: UInt32
 
     init?(_ message: NetlinkMessage, maker: UInt8 = OwnRoute.maker) {
@@ -174,7 +174,7 @@ extension NetlinkRequest {
             route.family.number, UInt8(clamping: route.prefixLength), 0, 0, UInt8(RT_TABLE_UNSPEC.rawValue),
             OwnRoute.maker, UInt8(scope.rawValue), UInt8(RTN_UNICAST),
         ]
-        // A lease's gateway may be reachable only by the interface's own table (`LeasedRoute`).
+        // The flag is set because only the interface's own table may have a route to a lease's gateway (`LeasedRoute`).
         let isOnLink = route.family == .ipv4 && route.gateway?.count == 4
         header.append(number: UInt32(isOnLink ? RTNH_F_ONLINK : 0))
         var request = NetlinkRequest(type: UInt16(isNew ? RTM_NEWROUTE : RTM_DELROUTE), fixedPart: header)
@@ -184,7 +184,7 @@ extension NetlinkRequest {
             if gateway.count == route.family.byteCount {
                 request.attributes.put(RTA_GATEWAY, bytes: gateway)
             } else {
-                // Gateway of the other family (struct rtvia).
+                // The gateway belongs to the other family (struct rtvia).
                 var via: [UInt8] = []
                 via.append(number: UInt16(AF_INET6))
                 request.attributes.put(RTA_VIA, bytes: via + gateway)

@@ -3,9 +3,9 @@ import CNetlink
 import Glibc
 import Synchronization
 
-/// The system's resolver. It blocks while name servers do not answer, so each lookup has its own thread.
+/// The system's resolver. A lookup blocks while name servers do not answer, so each lookup has its own thread.
 enum SystemNames {
-    /// Maximum number of concurrent lookups. The caller of a hanging lookup has long given up.
+    /// Maximum number of concurrent lookups. A lookup may hang long after its caller has timed out.
     private static let limit = 4
     private static let underWay = Mutex(0)
 
@@ -25,7 +25,7 @@ enum SystemNames {
     fileprivate static func resolve(_ name: String) -> [IPAddress] {
         var hints = addrinfo()
         hints.ai_family = AF_UNSPEC
-        // One entry per address.
+        // Restricts the result to one entry per address.
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
         var found: UnsafeMutablePointer<addrinfo>?
         guard getaddrinfo(name, nil, &hints, &found) == 0 else { return [] }

@@ -3,8 +3,8 @@ import CNetlink
 import Glibc
 
 extension WirelessRadio {
-    /// Number of frames sent, counted from a start that the driver chooses; nil while the interface is missing. Read
-    /// from sysfs without waiting, so it causes no later wake-up.
+    /// Number of frames sent; nil while the interface is missing. The driver chooses when the count starts. Reads sysfs
+    /// synchronously, so the caller does not wake up a second time.
     public var framesSent: UInt64? { LinkFiles.system.frames(.sent, of: interface) }
 
     /// Name of the driver; nil while the interface is missing.
@@ -50,10 +50,9 @@ extension WirelessRadio {
 
     /// Sets signal thresholds of the current link for `signalLow` and `signalHigh`.
     /// - Parameters:
-    ///   - thresholds: dBm, below zero; empty ends the watch.
-    ///   - hysteresis: dB that the signal must change before the next event.
-    /// - Throws: `refused` with `EOPNOTSUPP` if the driver lacks support, or for so many thresholds
-    ///   (`Phy.signalThresholds`).
+    ///   - thresholds: in dBm, below zero; an empty list ends the watch.
+    ///   - hysteresis: change of the signal in dB that is needed for the next event.
+    /// - Throws: `refused` with `EOPNOTSUPP` if the driver supports no thresholds, or fewer (`Phy.signalThresholds`).
     public func setSignalThresholds(_ thresholds: [Int], hysteresis: Int = 2) async throws(NetlinkError) {
         let attempted = "watch the signal of \(interface)"
         var request = try request(NL80211_CMD_SET_CQM, attempting: attempted)
@@ -63,8 +62,8 @@ extension WirelessRadio {
 
     /// Watches one signal threshold, in the form that the driver accepts.
     /// - Parameters:
-    ///   - threshold: dBm, below zero.
-    ///   - hysteresis: dB that the signal must change before the next event.
+    ///   - threshold: in dBm, below zero.
+    ///   - hysteresis: change of the signal in dB that is needed for the next event.
     /// - Throws: `refused` with `EOPNOTSUPP` if the driver lacks support.
     public func watchSignal(at threshold: Int, hysteresis: Int = 2) async throws(NetlinkError) {
         while true {
@@ -108,7 +107,7 @@ extension WirelessRadio {
         try await end(request, attempting: attempted)
     }
 
-    /// Sends a deauthentication, on radios whose driver leaves the join to the kernel.
+    /// Sends a deauthentication frame. Works only with drivers that leave the join to the kernel.
     /// - Parameter reason: reason code (IEEE 802.11-2020, table 9-49).
     /// - Throws: `refused` with `EPERM` for another program's link.
     public func deauthenticate(from bssid: BSSID, reason: UInt16 = leaving) async throws(NetlinkError) {
@@ -141,8 +140,8 @@ extension WirelessRadio {
     }
 }
 
-/// Form of thresholds that a driver accepts: one, or only a range, as brcmfmac. The kernel converts two or more to a
-/// range (nl80211.c, `nl80211_set_cqm_rssi`).
+/// Form of thresholds that a driver accepts: one threshold, or only a range, as for brcmfmac. The kernel converts two
+/// or more thresholds to a range (nl80211.c, `nl80211_set_cqm_rssi`).
 enum ThresholdForm: Hashable {
     case one
     /// Two thresholds, the second far below any signal.
@@ -162,8 +161,8 @@ enum ThresholdForm: Hashable {
         return true
     }
 
-    /// Second CQM threshold in dBm, far below any real signal. The firmware stores a signed byte, and the hysteresis is
-    /// subtracted.
+    /// Second CQM threshold in dBm, far below any real signal. Leaves room for the hysteresis, which the driver
+    /// subtracts: the firmware stores a signed byte.
     private static let farBelow = -120
 }
 

@@ -37,7 +37,7 @@ public final class WirelessRadio {
         case bssid(BSSID)
     }
 
-    /// - Parameter onEvent: called on the loop for each event after the return.
+    /// - Parameter onEvent: called on the loop for each event after the initialiser has returned.
     /// - Throws: if no netlink socket is available. A missing interface or nl80211 is not an error: it may appear
     ///   later.
     public convenience init(
@@ -116,7 +116,7 @@ public final class WirelessRadio {
 
     func request(_ command: nl80211_commands, attempting attempted: String) throws(NetlinkError) -> NetlinkRequest {
         let family = try nl80211(attempting: attempted)
-        // Looked up by name each time: nl80211 does not report renamed interfaces.
+        // Looks the interface up each time, because nl80211 does not report renamed interfaces.
         follow(index: socket.index(of: interface))
         guard let interfaceIndex else {
             throw NetlinkError(attempted: attempted, reason: .interfaceMissing(interface))
@@ -179,7 +179,7 @@ public final class WirelessRadio {
     private func resynchronise() {
         association = .unknown
         knownPhy = nil
-        // Its end may be lost: waiting would delay the caller.
+        // The report of our scan's end may be lost. Waiting for it would delay the caller.
         endScan(.success(true))
         if isSupported { follow(index: socket.index(of: interface)) }
         report(.resynchronise)

@@ -8,7 +8,7 @@ extension WirelessRadio {
     /// - Parameters:
     ///   - deadline: limit after which the scan is aborted and `timedOut` is thrown. A full scan takes 2 s for 26
     ///     channels, 9 s for 100 (US above 2 GHz) and 14 s for 151 (all US).
-    ///   - onStart: called when the kernel has accepted the scan. Later errors are about its end.
+    ///   - onStart: called when the kernel has accepted the scan. Errors after this call concern the scan's end.
     /// - Throws: an `isBusy` error while any scan runs on the radio.
     public func scan(
         _ request: ScanRequest = .full, deadline: Duration = .seconds(20),
@@ -28,17 +28,17 @@ extension WirelessRadio {
         return .finished(try await scanResults())
     }
 
-    /// True if driver and firmware perform the whole join; false before `abilities` has read it.
+    /// True if driver and firmware perform the whole join; false until `abilities()` has read this.
     public var joinsByItself: Bool { knownPhy?.joinsByItself ?? false }
 
     /// True while our own scan runs.
     public var isScanning: Bool { scans.isRunning }
 
-    /// Aborts a running scan. Its end is reported as an event.
+    /// Aborts a running scan. The end of the scan is reported as an event.
     public func abortScan() {
         let attempted = "abort the scan on \(interface)"
         guard let request = try? request(NL80211_CMD_ABORT_SCAN, attempting: attempted) else { return }
-        // A refusal is harmless: the scan's own end counts.
+        // Ignores a refusal: the scan's regular end will be reported.
         socket.send(request, expecting: .acknowledged, attempting: attempted, within: NetlinkSocket.patience) { _ in }
     }
 
@@ -107,7 +107,7 @@ extension WirelessRadio {
         return request
     }
 
-    /// Returns the usable channels. Reads them again, because they depend on the location.
+    /// Returns the channels of a full scan. Reads them again, because they depend on the location.
     private func worthScanning() async -> [Frequency] {
         guard let known = try? await abilities(), !known.worthScanning.isEmpty else { return [] }
         return (try? await phy())?.worthScanning ?? []
@@ -145,7 +145,7 @@ extension AttributeWriter {
 
 public struct ScanRequest: Hashable, Sendable {
     /// SSIDs to probe, at most `Phy.maximumScanSSIDs` including the wildcard. Hidden networks do not answer the
-    /// wildcard, and their beacons are often missed: the radio stays on a channel for less than a beacon interval.
+    /// wildcard. Scans often miss their beacons, because the radio stays on a channel for less than a beacon interval.
     public var ssids: [SSID]
     /// True to send the wildcard SSID as well.
     public var asksEverybody: Bool
@@ -166,15 +166,15 @@ public struct ScanRequest: Hashable, Sendable {
 }
 
 public enum ScanOutcome: Hashable, Sendable {
-    /// All scan results that the kernel keeps, including older ones (30 s).
+    /// All scan results that the kernel keeps, up to 30 s old.
     case finished([BSS])
     /// The scan was aborted by another program or the driver; some channels were not scanned.
     case aborted
 }
 
 /// Recognises the end of our own scan among other programs' scans. The kernel runs one scan per radio, and reports
-/// events and answers in one order. An end is ours after the acceptance of our scan, or after a start that followed our
-/// request: a short scan may end before the kernel's acknowledgement.
+/// events and answers in one order. An end belongs to our scan if it follows the acceptance, or a start after our
+/// request. The second rule is needed because a short scan may end before the kernel's acknowledgement.
 struct ScanTracker: Equatable {
     private enum State: Equatable {
         case idle
@@ -197,8 +197,8 @@ struct ScanTracker: Equatable {
 
     mutating func request() { state = .requested(since: .nothing) }
 
-    /// Handles the kernel's acceptance of the scan.
-    /// - Returns: nil while it runs; if already over, true if it was aborted.
+    /// Records that the kernel has accepted our scan.
+    /// - Returns: nil while the scan runs; if it is already over, true if it was aborted.
     mutating func accepted() -> Bool? {
         guard case .requested(let seen) = state else { return nil }
         if case .end(let aborted) = seen {
@@ -209,13 +209,13 @@ struct ScanTracker: Equatable {
         return nil
     }
 
-    /// Handles the start of any scan on the interface.
+    /// Records the start of any scan on the interface.
     mutating func started() {
         if case .requested = state { state = .requested(since: .start) }
     }
 
-    /// Handles the end of any scan on the interface.
-    /// - Returns: nil if it is not ours; else true if it was aborted.
+    /// Records the end of any scan on the interface.
+    /// - Returns: nil if the scan is not ours; else true if it was aborted.
     mutating func ended(aborted: Bool) -> Bool? {
         switch state {
         case .idle, .requested(since: .nothing), .requested(since: .end): return nil
@@ -228,6 +228,6 @@ struct ScanTracker: Equatable {
         }
     }
 
-    /// Handles the refusal or abandonment of our scan.
+    /// Records that our scan was refused or abandoned.
     mutating func forget() { state = .idle }
 }

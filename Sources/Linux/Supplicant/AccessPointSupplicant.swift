@@ -1,9 +1,9 @@
 import AgentModel
 import Linux
 
-/// Runs an access point on an interface's wpa_supplicant: WPA2, and WPA3 if the radio supports it, never open. Connects
-/// as soon as the control socket exists. The network is stored only in wpa_supplicant's memory. A loss of
-/// wpa_supplicant or of the access point is reported and not retried.
+/// Runs an access point on an interface's wpa_supplicant: WPA2, and WPA3 if the radio supports it; never an open
+/// network. Connects as soon as the control socket exists. The network is stored only in wpa_supplicant's memory.
+/// Reports the loss of wpa_supplicant or of the access point, and does not retry.
 @AgentLoop
 public final class AccessPointSupplicant {
     public struct Configuration: Sendable {
@@ -40,7 +40,7 @@ public final class AccessPointSupplicant {
     /// Maximum number of associations of an access point (IEEE 802.11-2020, 9.4.1.8).
     private static let mostStations = 2007
 
-    /// Short intervals, because a user is waiting.
+    /// Limits with short pauses between attempts, because a user is waiting.
     private static let timing = ControlConnection.Timing(
         requestLimit: .seconds(2), retry: BackOff(first: .milliseconds(2), last: .milliseconds(200)))
 
@@ -87,7 +87,7 @@ public final class AccessPointSupplicant {
     private func handle(_ event: ControlConnection.Event) {
         switch event {
         case .opened(let channel) where !isOpen: Task { await open(channel) }
-        // A restarted wpa_supplicant has closed the access point.
+        // A restarted wpa_supplicant does not keep the access point open.
         case .opened, .otherProcess, .lost: if isOpen { end("wpa_supplicant has ended") }
         case .received(let event, let line): handle(event, line)
         case .fileChanged: break
@@ -98,10 +98,10 @@ public final class AccessPointSupplicant {
         do throws(SupplicantError) {
             try await channel.ask(.attach)
             try await channel.forgetNetworks()
-            // No scan: access point mode needs none.
+            // Disables scans, which access point mode does not need.
             try await channel.ask(ControlCommand("AP_SCAN 2"))
             try await channel.askLeniently(ControlCommand("SET sae_pwe 2"))
-            // Stations must not reach each other.
+            // Prevents traffic between stations.
             try await channel.askLeniently(ControlCommand("SET ap_isolate 1"))
             let number = try await channel.addNetwork()
             for setting in configuration.settings {
@@ -144,9 +144,9 @@ extension AccessPointSupplicant.Configuration {
             plain("ssid", ssid.hex), plain("mode", "2"), plain("frequency", "\(frequency.megahertz)"),
             plain("key_mgmt", offersWPA3 ? "WPA-PSK SAE" : "WPA-PSK"), plain("proto", "RSN"), plain("pairwise", "CCMP"),
             plain("group", "CCMP"),
-            // Optional management frame protection.
+            // 1 makes management frame protection optional.
             plain("ieee80211w", offersWPA3 ? "1" : "0"),
-            // No joins by WPS button or PIN.
+            // Disables joins by WPS button or PIN.
             plain("wps_disabled", "1"),
             NetworkBlock.Setting(name: "psk", value: .secret(psk)),
         ]

@@ -2,9 +2,10 @@ import Linux
 
 /// A connection to wpa_supplicant: one command at a time with a time limit, and events in between.
 ///
-/// Commands and events share one socket, because wpa_supplicant keeps their order: events before an answer happened
-/// before it. This distinguishes the end of the old link from the failure of the new one. Answers have no number. A
-/// time-out or an answer of the wrong form ends the channel: a late answer must not match another command.
+/// Commands and events share one socket, because wpa_supplicant keeps their order: an event that arrives before an
+/// answer happened before it. This distinguishes the end of the old link from the failure of the new one. Answers have
+/// no number. A late answer must not match another command, so a time-out or an answer of the wrong form ends the
+/// channel.
 @AgentLoop
 final class ControlChannel {
     private let requestLimit: Duration
@@ -100,7 +101,7 @@ final class ControlChannel {
             guard let line = ControlEvent.text(of: bytes) else { return }
             handlers.onEvent(ControlEvent(line), line)
         case .oversized:
-            // Neither answers nor used events are that long.
+            // Answers and used events are shorter than this message.
             guard isWaiting, let question = questions.first else { return }
             fail(.malformedReply(command: question.command.name))
         }
@@ -162,7 +163,7 @@ extension ControlChannel {
         return number
     }
 
-    /// Sends a command and accepts a refusal, for optional features and completed actions.
+    /// Sends a command and ignores a refusal. Suits optional features, and actions that may already be done.
     func askLeniently(_ command: ControlCommand) async throws(SupplicantError) {
         do throws(SupplicantError) {
             try await ask(command)
@@ -176,7 +177,7 @@ extension ControlChannel {
     }
 
     func forgetNetworks(except kept: Int) async throws(SupplicantError) {
-        // An answer holds a few dozen networks. More than a few rounds indicate an error.
+        // One answer lists a few dozen networks. More than a few rounds indicate an error.
         for _ in 0..<16 {
             let others = NetworkList.numbers(in: try await text(.listNetworks)).filter { $0 != kept }
             guard !others.isEmpty else { return }

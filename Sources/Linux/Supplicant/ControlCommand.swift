@@ -2,7 +2,7 @@ import AgentModel
 
 /// A command of wpa_supplicant's control interface, and the form of its answer.
 struct ControlCommand: Sendable {
-    /// The command for error messages, without values that may be secret.
+    /// Command in error messages, without values that may be secret.
     let name: String
     let answerForm: AnswerForm
     private let text: String
@@ -46,7 +46,7 @@ struct ControlCommand: Sendable {
         secret = content
     }
 
-    /// Registers the device's private key for Easy Connect. The answer is its number.
+    /// Registers the device's private key for Easy Connect. The answer is the number of the key.
     init(easyConnectKey key: Secret) {
         name = "DPP_BOOTSTRAP_GEN"
         answerForm = .number

@@ -3,20 +3,20 @@ import CWpaClient
 import Glibc
 import Linux
 
-/// Keeps a channel to an interface's wpa_supplicant, and reconnects after each end. Detects the death of
-/// wpa_supplicant, fastest first: its process ends (pidfd), its socket file is removed or replaced, a command finds no
+/// Keeps a channel to an interface's wpa_supplicant, and reconnects after each end. Detects the end of wpa_supplicant
+/// in four ways, fastest first: its process ends (pidfd), its socket file is removed or replaced, a command finds no
 /// process, or an answer is late.
 @AgentLoop
 final class ControlConnection {
     enum Event {
-        /// A new channel. Call ``ControlConnection/settle()`` after its setup.
+        /// A new channel is open. Call ``ControlConnection/settle()`` after its setup.
         case opened(ControlChannel)
         case received(ControlEvent, Substring)
-        /// Another process answers, without the former one's settings.
+        /// Another process answers. It does not have the settings of the former one.
         case otherProcess
         /// The socket's file changed while a channel was open.
         case fileChanged
-        /// wpa_supplicant does not answer. The connection is retried.
+        /// wpa_supplicant does not answer. The connection attempts continue.
         case lost
     }
 
@@ -29,7 +29,7 @@ final class ControlConnection {
 
     private let path: String
     private let replyDirectory: String?
-    /// Time limits. A change applies from the next attempt.
+    /// Time limits. A change applies from the next connection attempt.
     var timing: Timing
     private var onEvent: (@AgentLoop @Sendable (Event) -> Void)?
 
@@ -124,10 +124,11 @@ final class ControlConnection {
         connect()
     }
 
-    /// Handles a channel that ended after a time-out, a wrong answer or the loss of the process.
+    /// Reconnects after the channel has ended by a time-out, a wrong answer or the loss of the process.
     private func channelEnded() {
         guard let channel, !channel.isOpen else { return }
-        // wpa_supplicant opens a new socket after a client's queue was full. Nothing else is lost.
+        // Replaces a settled channel at once: wpa_supplicant opens a new socket after a client's queue was full, and
+        // keeps its settings and links.
         isSettled ? renew() : giveUp()
     }
 
@@ -150,7 +151,7 @@ final class ControlConnection {
 }
 
 /// Detects when a socket file appears, disappears or is replaced (inotify(7)). wpa_supplicant removes the socket
-/// directory with its last socket. While it is missing, its nearest ancestor is watched.
+/// directory with its last socket. While the directory is missing, watches its nearest existing ancestor.
 @AgentLoop
 final class SocketFileWatch {
     private let path: [String]
@@ -206,7 +207,7 @@ final class SocketFileWatch {
             guard length > 0 else { break }
             for event in InotifyEvents(buffer[..<length]) where isRelevant(event) {
                 isChanged = true
-                // Only if needed: a replaced watch misses events in between.
+                // Moves the watch only if needed, because a replaced watch misses events in between.
                 if event.name.isEmpty || watched?.depth != path.count - 1 { isMisplaced = true }
             }
         }

@@ -32,7 +32,7 @@ enum ControlEvent: Sendable, Equatable {
     case userRefused
     case accessPointEnabled
     case accessPointDisabled
-    /// The driver refuses, or the channel is not allowed.
+    /// The driver has refused the access point, or its channel is not allowed.
     case accessPointFailed
     /// A station with the right password has joined the access point.
     case stationJoined(HardwareAddress)

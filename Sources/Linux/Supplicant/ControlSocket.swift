@@ -32,9 +32,9 @@ final class ControlSocket {
         }
         self.control = control
         fileDescriptor = wpa_ctrl_get_fd(control)
-        // libwpa_client keeps it open across exec.
+        // libwpa_client would leave the descriptor open across exec.
         _ = fcntl(fileDescriptor, F_SETFD, FD_CLOEXEC)
-        // Optional: without it, the sender is unknown and the slower supervision applies.
+        // Ignores a failure: the sender is then unknown, and frequent status checks replace the watch of its process.
         _ = wpa_client_ask_for_senders(fileDescriptor)
         watch = ReadWatch(fileDescriptor: fileDescriptor, onReadable: onReadable)
     }

@@ -14,7 +14,7 @@ enum EasyConnectLine: Sendable, Equatable {
     /// A line that is not used.
     case other
 
-    /// - Returns: nil for other lines.
+    /// - Returns: nil for a line that is not about Easy Connect.
     init?(_ line: Substring) {
         guard line.hasPrefix("DPP-") else { return nil }
         let name = line.prefix { $0 != " " }
@@ -72,7 +72,7 @@ struct EasyConnectReception: Sendable {
             self = EasyConnectReception()
             return .network(EasyConnectNetwork(ssid: ssid, password: password, isForSAE: isForSAE))
         case .connector:
-            // A password may follow for networks that accept both.
+            // A network that accepts both DPP and a password may still send the password.
             guard isReceiving, keyManagement == "dpp" else { break }
             self = EasyConnectReception()
             return .failed("the configurator's network needs DPP authentication, which is not supported")
@@ -86,7 +86,7 @@ struct EasyConnectReception: Sendable {
 }
 
 extension Supplicant {
-    /// Frequency on which the device listens: channel 6 of 2.4 GHz. The device's code names it.
+    /// Frequency on which the device listens: channel 6 of 2.4 GHz. The device's Easy Connect code contains it.
     public static let easyConnectFrequency = Frequency(megahertz: 2437)
 
     /// Starts or stops listening for a configurator. While it listens, scans and joins wait for some seconds. Listening

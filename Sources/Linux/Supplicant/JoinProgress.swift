@@ -1,7 +1,7 @@
 import AgentModel
 
-/// Progress of a join after the network's selection, derived from events. wpa_supplicant retries without end. Here the
-/// first failure ends the attempt: the policy decides on retries.
+/// Progress of a join after the network's selection, derived from events. wpa_supplicant would retry without end. Here,
+/// the first failure ends the attempt, and the policy decides on retries.
 struct JoinProgress: Sendable, Equatable {
     let network: Int
     /// Target of a roam; nil for any access point.
@@ -12,8 +12,8 @@ struct JoinProgress: Sendable, Equatable {
     enum Effect: Sendable, Equatable {
         case succeeded(BSSID)
         case failed(JoinFailure)
-        /// wpa_supplicant does not report unanswered authentication frames but starts a scan. Other programs may scan
-        /// too, so ask for its state.
+        /// wpa_supplicant does not report unanswered authentication frames but starts a scan. Other programs may scan,
+        /// too, so the caller must ask for wpa_supplicant's state.
         case askWhetherAuthenticating
     }
 
@@ -32,7 +32,7 @@ struct JoinProgress: Sendable, Equatable {
         (network == nil || network == self.network) && (target == nil || target == bssid)
     }
 
-    /// True if no frame was sent to the access point yet: the old link is unchanged.
+    /// True if no frame was sent to the access point yet. The old link is then unchanged.
     var isSearching: Bool { phase == .searching }
 
     mutating func handle(_ event: ControlEvent) -> Effect? {
@@ -41,7 +41,7 @@ struct JoinProgress: Sendable, Equatable {
             scanStarted = true
             return phase == .searching || phase == .associated ? nil : .askWhetherAuthenticating
         case .networkNotFound:
-            // Earlier results may be of a scan of other frequencies.
+            // Earlier results may belong to a scan of other frequencies.
             return scanStarted ? .failed(.notFound) : nil
         case .authenticating:
             phase = .authenticating(rounds: authenticationRounds + 1)
@@ -80,13 +80,13 @@ struct JoinProgress: Sendable, Equatable {
     /// round of SAE has rejected the password.
     var silentFailure: JoinFailure { authenticationRounds > 1 ? .wrongKey : .timeout }
 
-    /// Returns a more precise failure if a later line names the cause: an access point that gets a wrong password ends
-    /// the link first.
+    /// Returns a more precise failure if a later line names the cause. An access point that gets a wrong password ends
+    /// the link before that line.
     static func refined(_ failure: JoinFailure, by event: ControlEvent, network: Int) -> JoinFailure {
         switch event {
         case .temporarilyDisabled(network, .wrongKey): .wrongKey
         case .certificateRefused: .certificateRefused
-        // Also follows a rejected certificate.
+        // This event also follows a rejected certificate.
         case .userRefused where failure != .certificateRefused: .wrongKey
         default: failure
         }
@@ -129,8 +129,8 @@ struct JoinProgress: Sendable, Equatable {
     /// Returns the failure of a status code (IEEE 802.11-2020, table 9-50).
     private static func failure(ofStatus status: Int) -> JoinFailure {
         switch status {
-        case 16: .timeout  // No answer within a sequence.
-        case 17, 33: .accessPointFull  // No more stations; not enough bandwidth.
+        case 16: .timeout  // The sequence of frames timed out.
+        case 17, 33: .accessPointFull  // Too many stations; too little bandwidth.
         default: .rejected
         }
     }

@@ -23,8 +23,8 @@ struct NetworkBlock: Sendable {
         }
     }
 
-    /// True if a link of this network may roam to an access point of `other`: all its settings apply here, and no
-    /// weaker ones are allowed.
+    /// True if a link of this network may roam to an access point of `other`. For this, the network needs the same
+    /// settings, and all key managements that `other` allows.
     func covers(_ other: NetworkBlock) -> Bool {
         let free: Set = ["bssid", "scan_freq", "key_mgmt"]
         guard other.settings.allSatisfy({ free.contains($0.name) || settings.contains($0) }) else { return false }
@@ -37,24 +37,25 @@ struct NetworkBlock: Sendable {
         return Set(methods.split(separator: " ").map(String.init))
     }
 
-    /// The only setting that wpa_supplicant can change on a link. For any other, it drops the keys of SAE and
-    /// enterprise networks and ends the link (hostap 2.10, wpa_supplicant_ctrl_iface_update_network).
+    /// Access point of the network. On a link, wpa_supplicant can change only this setting. After any other change, it
+    /// drops the keys of SAE and enterprise networks and ends the link (hostap 2.10,
+    /// wpa_supplicant_ctrl_iface_update_network).
     var accessPoint: Setting? { settings.first { $0.name == "bssid" } }
 
-    /// True if a blob holds a private key. It stays when wpa_supplicant removes the network.
+    /// True if a blob holds a private key. The blob remains when wpa_supplicant removes the network.
     var hasPrivateKey: Bool { settings.contains { $0.name == Self.privateKey } }
     static let privateKey = "private_key"
 
     /// - Parameters:
     ///   - keyManagement: capabilities of `GET_CAPABILITY key_mgmt`.
     ///   - ciphers: capabilities of `GET_CAPABILITY pairwise`.
-    /// - Throws: `unsupported` if they cannot join the network.
+    /// - Throws: `unsupported` if these capabilities do not suffice for the network.
     init(
         _ request: JoinRequest, keyManagement: Set<String>, ciphers: Set<String> = []
     ) throws(SupplicantError) {
         var settings = [
             Setting(name: "ssid", value: .plain(request.ssid.hex)),
-            // Empty overrides the configuration file: wpa_supplicant must not roam on its own decision.
+            // The empty value overrides the configuration file, so that wpa_supplicant does not choose to roam.
             Setting(name: "bgscan", value: .plain("\"\"")),
         ]
         if request.isHidden { settings.append(Setting(name: "scan_ssid", value: .plain("1"))) }
@@ -63,7 +64,7 @@ struct NetworkBlock: Sendable {
             let list = request.frequencies.map { "\($0.megahertz)" }.joined(separator: " ")
             settings.append(Setting(name: "scan_freq", value: .plain(list)))
         }
-        // Checked here too: an access point may change its offer between scan and join.
+        // Checks the minimum security again: an access point may change its offer between scan and join.
         switch request.credential {
         case .none: settings += try Self.open(request, keyManagement, ciphers)
         case .passphrase(let passphrase, let psk):
@@ -75,9 +76,9 @@ struct NetworkBlock: Sendable {
         self.settings = settings
     }
 
-    /// Two methods are missing in wpa_supplicant's capabilities (hostap 2.10, `ctrl_iface_get_capability_key_mgmt`).
-    /// Variants with SHA-256 are available with the method without it; networks that require protected management
-    /// frames may offer only them. FT-SAE is available with SAE and fast transition.
+    /// Returns true if wpa_supplicant supports a method. Its list of capabilities lacks two methods (hostap 2.10,
+    /// `ctrl_iface_get_capability_key_mgmt`). A variant with SHA-256 is available if the method without it is; networks
+    /// that require protected management frames may offer only this variant. FT-SAE is available if SAE and FT-PSK are.
     private static func isAvailable(_ method: String, _ keyManagement: Set<String>) -> Bool {
         if method == "FT-SAE", keyManagement.isSuperset(of: ["SAE", "FT-PSK"]) { return true }
         let suffix = "-SHA256"
@@ -88,8 +89,9 @@ struct NetworkBlock: Sendable {
     /// Methods for passwords. A fast transition needs an initial association by the FT method.
     private static let passwordMethods = ["SAE", "FT-SAE"]
 
-    /// Returns the methods to name. Without a scan, only the most common one: wpa_supplicant would choose the strongest
-    /// (hostap 2.10, wpa_supplicant_set_suites), and an access point without it refuses. Ciphers follow the same rule.
+    /// Returns the methods to list in the block. Lists only the first one if the network was not seen in a scan.
+    /// Otherwise, wpa_supplicant would choose the strongest one (hostap 2.10, wpa_supplicant_set_suites), and an access
+    /// point without it would refuse. The same rule applies to ciphers.
     private static func chosen(
         _ methods: [String], _ request: JoinRequest, _ keyManagement: Set<String>
     ) -> [String] {
@@ -101,8 +103,8 @@ struct NetworkBlock: Sendable {
         _ request: JoinRequest, _ keyManagement: Set<String>, _ ciphers: Set<String>
     ) throws(SupplicantError) -> [Setting] {
         let floor = request.minimumSecurity
-        // "OWE" alone also joins open access points, and encrypts if possible. Together with NONE, wpa_supplicant would
-        // not use OWE (hostap 2.10, wpa_key_mgmt_wpa).
+        // "OWE" alone also joins open access points, and encrypts if possible. If NONE is listed as well,
+        // wpa_supplicant does not use OWE (hostap 2.10, wpa_key_mgmt_wpa).
         let isPlain = request.isUnseen && request.offer != .owe && floor.isEmpty
         if keyManagement.contains("OWE"), !isPlain {
             let only = floor.contains(.owe) ? [Setting(name: "owe_only", value: .plain("1"))] : []
@@ -118,14 +120,14 @@ struct NetworkBlock: Sendable {
         _ passphrase: Secret, _ psk: Secret, _ request: JoinRequest, _ keyManagement: Set<String>,
         _ ciphers: Set<String>
     ) throws(SupplicantError) -> [Setting] {
-        // SAE alone reveals nothing for a dictionary attack. Otherwise all methods are named, and wpa_supplicant
-        // prefers SAE to PSK. SAE is left out if not offered: wpa_supplicant would compute its password elements of
-        // three groups in vain.
+        // For a network that requires SAE, lists only SAE methods, which resist dictionary attacks. For others, lists
+        // all methods: wpa_supplicant prefers SAE to PSK. Omits SAE if it is not offered, because wpa_supplicant would
+        // compute SAE's password elements of three groups in vain.
         let known: [String]
         if request.minimumSecurity.contains(.sae) {
             known = passwordMethods
         } else {
-            // SAE needs the password, not the derived key.
+            // SAE needs the password; the derived key is not enough.
             let isKey = Passphrase.isKey(passphrase)
             if isKey, request.offer == .wpa3 { throw .unsupported("WPA3 with a key instead of a password") }
             let isSAE = request.isUnseen ? request.offer == .wpa3 : !isKey && request.offer != .wpa2
@@ -146,8 +148,8 @@ struct NetworkBlock: Sendable {
         return settings
     }
 
-    /// Returns the block of an enterprise network. The server's certificate is always checked: without `ca_cert`,
-    /// eap_tls_common.c accepts any.
+    /// Returns the block of an enterprise network. Always requires a check of the server's certificate: without
+    /// `ca_cert`, eap_tls_common.c accepts any certificate.
     private static func enterprise(
         _ credential: EnterpriseCredential, _ request: JoinRequest, _ keyManagement: Set<String>,
         _ ciphers: Set<String>
@@ -169,7 +171,7 @@ struct NetworkBlock: Sendable {
         if let name = credential.serverName { text("domain_suffix_match", name) }
         if let password = credential.password {
             settings.append(Setting(name: "password", value: .secret(password)))
-            // Only the owner can give a new password, so wpa_supplicant must not ask for it in a join.
+            // Prevents a second request for the password, because only the owner can give a new one.
             let inner = credential.inner == .pap ? "auth=PAP" : "auth=MSCHAPV2 mschapv2_retry=0"
             settings.append(Setting(name: "phase2", value: .plain("\"\(inner)\"")))
         }
@@ -199,7 +201,7 @@ struct NetworkBlock: Sendable {
         let ciphers = usable.joined(separator: " ")
         return [
             Setting(name: "key_mgmt", value: .plain(methods.joined(separator: " "))),
-            // Optional management frame protection; required if the network has had it.
+            // 1 makes management frame protection optional; 2 requires it, if an earlier link had it.
             Setting(name: "ieee80211w", value: .plain(request.minimumSecurity.contains(.pmf) ? "2" : "1")),
             // Excludes WPA and TKIP, for both unicast and broadcast.
             Setting(name: "proto", value: .plain("RSN")),

@@ -1,9 +1,9 @@
 import AgentModel
 import Linux
 
-/// Joins and leaves networks through an interface's running wpa_supplicant, and reports the results. Makes no
-/// decisions. Networks exist only in wpa_supplicant's memory. Only `join` selects one, and the old one is removed after
-/// success.
+/// Joins and leaves networks through an interface's running wpa_supplicant, and reports the results. Leaves decisions
+/// to the caller. Networks exist only in wpa_supplicant's memory. Only `join` selects a network; after success, the old
+/// network is removed.
 @AgentLoop
 public final class Supplicant {
     let connection: ControlConnection
@@ -39,11 +39,11 @@ public final class Supplicant {
         public var requestLimit: Duration = .seconds(2)
         /// Time limit for the outcome of a join, from its acceptance.
         public var joinLimit: Duration = .seconds(20)
-        /// Time limit for roaming, before the network is joined again. The kernel gives up on a silent access point
-        /// after 0.6 s.
+        /// Time limit for roaming, after which the network is joined again. The kernel gives up on a silent access
+        /// point after 0.6 s.
         public var roamLimit: Duration = .seconds(2)
-        /// Time limit for a fast transition over the distribution system, before it is tried over the air. The link
-        /// stays up meanwhile.
+        /// Time limit for a fast transition over the distribution system, after which it is tried over the air. The
+        /// link stays up meanwhile.
         public var distributionLimit: Duration = .milliseconds(300)
         /// Wait between connection attempts, doubled each time. The first is short: bind(2) creates the socket's file
         /// just before it accepts connections.
@@ -64,7 +64,7 @@ public final class Supplicant {
     /// - Parameters:
     ///   - controlSocket: control socket of the interface, for example `/run/wpa_supplicant/wlan0`.
     ///   - replyDirectory: folder of this side's socket file, accessible to wpa_supplicant; nil for `/tmp`, which fails
-    ///     in services with a private one.
+    ///     in services with a private `/tmp`.
     ///   - country: two-letter country of the regulatory domain to set; nil leaves it unchanged.
     ///   - onEvent: called on the loop, never from within a call to this object.
     public init(
@@ -80,7 +80,7 @@ public final class Supplicant {
 
     isolated deinit { stop() }
 
-    /// Connects, and reconnects after each loss. Keeps an existing link; removes everything else from wpa_supplicant.
+    /// Connects, and reconnects after each loss. Keeps an existing link, and removes all other networks.
     public func start() { connect() }
 
     /// Disconnects from wpa_supplicant without events. The link stays up.
@@ -96,7 +96,7 @@ public final class Supplicant {
         try await readyChannel().status()
     }
 
-    /// Terminates wpa_supplicant. Its service manager restarts it.
+    /// Terminates wpa_supplicant. The service manager restarts it.
     public func restart() async throws(SupplicantError) { try await readyChannel().ask(ControlCommand("TERMINATE")) }
 
     /// Sets the regulatory domain again, because a restarted driver may have lost it.
@@ -108,7 +108,7 @@ public final class Supplicant {
     /// Returns the channel for commands.
     /// - Throws: `unavailable` while wpa_supplicant does not answer.
     func readyChannel() throws(SupplicantError) -> ControlChannel {
-        // A replaced channel accepts commands before its setup: they wait in order.
+        // A replaced channel accepts commands before its setup. These wait in order.
         guard let channel = connection.channel, connection.isSettled || isAvailable else { throw .unavailable }
         return channel
     }

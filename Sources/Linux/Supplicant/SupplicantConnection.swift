@@ -28,17 +28,17 @@ extension Supplicant {
         do throws(SupplicantError) {
             try await channel.ask(.attach)
             try await channel.ask(ControlCommand("STA_AUTOCONNECT 0"))
-            // Both ways to derive SAE's password element (IEEE 802.11-2020, 12.4.4): some access points support only
-            // one.
+            // Enables both ways to derive SAE's password element (IEEE 802.11-2020, 12.4.4), because some access points
+            // support only one.
             try await channel.askLeniently(ControlCommand("SET sae_pwe 2"))
             // Resets the mode that an earlier agent may have set.
             try await channel.askLeniently(ControlCommand("AP_SCAN 1"))
             joinsUnseen = false
-            // No value: disables scans of the configuration file.
+            // The empty value disables automatic scans of the configuration file.
             try await channel.askLeniently(ControlCommand("AUTOSCAN "))
             if let country { try await channel.askLeniently(ControlCommand("SET country \(country)")) }
             var keyManagement = try await channel.words(.keyManagement)
-            // SAE for firmware is listed only under authentication (hostap 2.10).
+            // hostap 2.10 lists SAE for firmware only as an authentication method.
             var isSAEForFirmware = false
             if !keyManagement.contains("SAE") {
                 isSAEForFirmware = try await channel.words(.authentication).contains("SAE")
@@ -56,11 +56,11 @@ extension Supplicant {
         } catch .refused {
             if connection.channel === channel { connection.giveUp() }
         } catch {
-            // The ended channel is handled by its `onEnd`.
+            // The `onEnd` of the channel handles this end.
         }
     }
 
-    /// Fails a running join because the interface is gone. Replaces the connection if a command is unanswered:
+    /// Fails a running join because the interface is gone. Replaces the connection if a command is unanswered, because
     /// wpa_supplicant may hang in the kernel.
     public func interfaceRemoved() {
         link = nil
@@ -71,7 +71,7 @@ extension Supplicant {
         connection.renew()
     }
 
-    /// Applies a status in order with the events.
+    /// Applies a status, in its order among the events.
     private func adopt(_ answer: ControlAnswer) {
         guard case .text(let text) = answer else { return }
         let status = SupplicantStatus(text)

@@ -2,9 +2,9 @@ import AgentModel
 import Linux
 
 extension Supplicant {
-    /// Joins a network, and returns once wpa_supplicant has accepted it. Exactly one event with this `attempt` follows
-    /// within the join limit, `connected` or `joinFailed`, perhaps before the return. No event follows if this throws,
-    /// or if a later `join`, `leave` or `stop` replaces the join.
+    /// Joins a network, and returns once wpa_supplicant has accepted it. Within the join limit, exactly one event with
+    /// this `attempt` follows: `connected` or `joinFailed`, perhaps before the return. No event follows if this method
+    /// throws, or if a later `join`, `leave` or `stop` replaces the join.
     ///
     /// The old link ends with `disconnected` (locally generated) when wpa_supplicant has accepted the new network, even
     /// within one network. With `request.roam`, the link moves without that event. If roaming fails or the settings
@@ -32,8 +32,8 @@ extension Supplicant {
         }
     }
 
-    /// Enables the check of certificate dates on the current link, also on an earlier process's link. The server has to
-    /// authenticate again; wpa_supplicant may end the link for it.
+    /// Enables the check of certificate dates on the current link, even if an earlier agent made the link. The server
+    /// must authenticate again; for that, wpa_supplicant may end the link.
     /// - Returns: true if the link was made without the check.
     @discardableResult
     public func checkCertificateTimes() async throws(SupplicantError) -> Bool {
@@ -48,7 +48,7 @@ extension Supplicant {
                 return  // The network has no such variable.
             }
             // The changed variable makes wpa_supplicant drop its keys and usually the link (wpa_sm_pmksa_free_cb). The
-            // next join checks the dates. In reverse order, the change would interrupt the authentication.
+            // next join checks the dates. After REAUTHENTICATE, the change would interrupt the authentication.
             try await channel.ask(ControlCommand(network: network, NetworkBlock.timeCheck(true)))
             try await channel.ask(.authenticateAgain)
             isNew = true
@@ -68,7 +68,7 @@ extension Supplicant {
         for network in keyed.sorted() where network != kept { try await forgetKey(of: network, channel) }
     }
 
-    /// Overwrites the blob of a private key, as no command removes it.
+    /// Overwrites the blob of a private key, because wpa_supplicant has no command to remove it.
     private func forgetKey(of network: Int, _ channel: ControlChannel) async throws(SupplicantError) {
         guard keyed.remove(network) != nil else { return }
         let setting = NetworkBlock.Setting(name: NetworkBlock.privateKey, value: .blob(Secret([0])))
@@ -88,14 +88,14 @@ extension Supplicant {
         if let outcome, wasAccepted { onEvent(outcome) }
     }
 
-    /// Returns the key managements. Some firmware fails at SAE if the access point offers WPA2 too
-    /// (raspberrypi/linux#7634). SAE is then left out, unless the network has used it before.
+    /// Returns the usable key managements. Some firmware fails at SAE if the access point offers WPA2, too
+    /// (raspberrypi/linux#7634). In this case, omits SAE unless the network has used it before.
     private func keyManagement(for request: JoinRequest) -> Set<String> {
         let isWanted = request.offer != .wpa2wpa3 || request.minimumSecurity.contains(.sae)
         return isSAEForFirmware && !isWanted ? keyManagement.subtracting(["SAE"]) : keyManagement
     }
 
-    /// Tries the remaining ways to roam, then joins.
+    /// Tries the remaining ways to roam, then joins the network.
     private func beginJoin(_ attempt: JoinAttempt) async throws(SupplicantError) {
         guard self.attempt === attempt else { throw .superseded }
         _ = try readyChannel()
@@ -139,7 +139,7 @@ extension Supplicant {
             }
             return true
         } catch .refused {
-            // wpa_supplicant has not seen the access point, or cannot roam this link.
+            // wpa_supplicant has not seen the access point, or cannot roam from this link.
             return false
         }
     }
@@ -189,7 +189,7 @@ extension Supplicant {
                 }
                 try await channel.ask(ControlCommand(network: network, setting))
             }
-            // The answer has a unique form: it also detects duplicate answers.
+            // The answer to STATUS has a unique form, so this command also detects duplicate answers.
             if try await channel.status().state == .interfaceDisabled { throw .interfaceDown }
             guard self.attempt === attempt else { throw .superseded }
             try await channel.ask(.selectNetwork(network)) { [self] _ in accepted(attempt, network, block) }
@@ -329,7 +329,7 @@ extension Supplicant {
         }
     }
 
-    /// Corrects the state by a status, because events may be lost.
+    /// Corrects the state from a status, because events may be lost.
     func reconcile(_ status: SupplicantStatus) {
         switch attempt?.phase {
         case .trying(let progress, _):

@@ -46,7 +46,7 @@ public struct SupplicantStatus: Sendable, Equatable {
 }
 
 extension SupplicantStatus {
-    /// Parses the answer to `STATUS`: lines of `key=value`. Any may be missing.
+    /// Parses the answer to `STATUS`: lines of `key=value`, each of which may be missing.
     init(_ text: String) {
         var fields: [Substring: Substring] = [:]
         for line in text.split(separator: "\n") {
@@ -63,8 +63,8 @@ extension SupplicantStatus {
         protection = state == .completed ? Self.protection(fields) : []
     }
 
-    /// Names of hostap's wpa_key_mgmt_txt. `pmf` is 1 if optional, 2 if the access point requires it
-    /// (wpa_sm_get_status).
+    /// Returns the link's protection. `key_mgmt` has the names of hostap's wpa_key_mgmt_txt. `pmf` is 1 if management
+    /// frame protection is optional, 2 if the access point requires it (wpa_sm_get_status).
     private static func protection(_ fields: [Substring: Substring]) -> LinkProtection {
         var protection: LinkProtection = []
         switch fields["key_mgmt"] {

@@ -1,6 +1,6 @@
-/// Formats times for tables and sentences.
+/// Formats durations for tables and sentences.
 package enum Age {
-    /// Returns the duration in its largest whole unit; nil below one second.
+    /// Returns the duration as a whole number of seconds, minutes, hours or days; nil below one second.
     package static func duration(milliseconds: Int64) -> String? {
         switch milliseconds / 1000 {
         case ..<1: nil
@@ -11,7 +11,7 @@ package enum Age {
         }
     }
 
-    /// Returns "... ago", or "just now" below one second and for a time in the future (after a clock change).
+    /// Returns an age such as `5 min ago`; `just now` if it is below one second, or negative after a clock change.
     package static func ago(milliseconds: Int64) -> String {
         duration(milliseconds: milliseconds).map { "\($0) ago" } ?? "just now"
     }

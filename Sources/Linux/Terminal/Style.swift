@@ -2,11 +2,11 @@ import AgentModel
 import Glibc
 import Linux
 
-/// The capabilities of a terminal.
+/// Capabilities of an output: colour, Unicode and width.
 package struct Style: Sendable {
     package var hasColour = false
     package var isUnicode = true
-    /// Width in columns; `Int.max` if the output is not a terminal. Such output is never cut.
+    /// Width in columns; `Int.max` if the output is not a terminal, so that lines are not cut.
     package var width = Int.max
 
     package init(hasColour: Bool = false, isUnicode: Bool = true, width: Int = .max) {
@@ -27,7 +27,7 @@ package struct Style: Sendable {
         return "\u{1b}[\(paint.rawValue)m\(text)\u{1b}[0m"
     }
 
-    /// True if the output is a terminal and so has a width.
+    /// Whether the output is a terminal.
     package var goesToTerminal: Bool { width != .max }
 
     package var ellipsis: String { isUnicode ? "…" : "~" }
@@ -64,7 +64,7 @@ extension Style {
     }
 }
 
-/// A standard stream or a terminal that text is written to.
+/// Writes text to a standard stream or a terminal.
 package struct TextOutput: Sendable {
     package let descriptor: Int32
 

@@ -1,12 +1,12 @@
-/// Rows under headings, each column as wide as its widest cell. In a narrow terminal, columns shrink to their minimum
-/// first. Then the columns with the lowest rank are left out.
+/// A table with headings. Each column is as wide as its widest cell. In a narrow terminal, columns first shrink to
+/// their minimum. If the table is still too wide, the columns with the lowest rank are left out.
 package struct Table {
     package struct Column {
         package var title: String
         package var isRightAligned = false
-        /// Minimum width when truncated, in columns; nil if a truncated value is useless (a hash).
+        /// Minimum width after truncation, in terminal columns; nil if a truncated value is useless (a hash).
         package var minimum: Int?
-        /// Rank of the column. Columns with a lower rank are left out earlier; nil: never.
+        /// Rank of the column. A column with a lower rank is left out earlier; a column without a rank always stays.
         package var rank: Int?
 
         package init(title: String, isRightAligned: Bool = false, minimum: Int? = nil, rank: Int? = nil) {
@@ -32,7 +32,7 @@ package struct Table {
     package init(columns: [Column], rows: [[Cell]] = []) { (self.columns, self.rows) = (columns, rows) }
 
     private static let gap = 2
-    /// Last-resort minimum width of columns that may be truncated, when leaving out columns is not enough.
+    /// Minimum width of truncated columns if the table is still too wide without the ranked columns.
     private static let last = 4
 
     package func render(_ style: Style) -> String {
@@ -70,7 +70,7 @@ package struct Table {
 
     private func rank(_ column: Int) -> Int { columns[column].rank ?? .max }
 
-    /// Narrows the widest column that is above its minimum, one character at a time.
+    /// Narrows the widest columns, one character at a time, but not below their minimum.
     /// - Returns: true if the columns fit.
     private static func narrow(_ fields: inout [Field], to width: Int) -> Bool {
         var excess = fields.map(\.width).reduce(0, +) + gap * (fields.count - 1) - width

@@ -228,7 +228,7 @@ struct BridgeTests {
             try bench.startBridge(["BROKER": "mqtt://127.0.0.1:\(bench.port)"])
             try await bench.said.next("connected") { $0.contains("connected to") }
             await bench.running.stop()
-            try await bench.said.next("no agent") { $0.contains("no agent") }
+            try await bench.said.next("no connection to the agent") { $0.contains("no connection to the agent") }
             #expect(try await bench.ask(#"{"v":1,"id":"q1","type":"network.get"}"#)?["error"]?["code"]?.text == "busy")
         }
     }

@@ -103,11 +103,11 @@ import Testing
                 OUTAGE  40 s: nothing got through for 36 s, the rest was lost on bad links
                   0:30:00.0  36 s
 
-                WHERE IT WAS
+                ACCESS POINTS IN USE
                   0:00:00.0  router for 30 min
                   0:30:36.0  repeater for 29 min 24 s
 
-                WHERE THE ORACLE WAS  1.5 s of outage
+                ACCESS POINTS OF THE ORACLE  1.5 s of outage
                   0:00:00.4  router
                   0:30:01.1  repeater
                 """)

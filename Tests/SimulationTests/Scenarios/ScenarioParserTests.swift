@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test func anOwnNameBeginsWithALetterAndIsNoWordOfTheFormat() throws {
-        #expect(message("ap agent Home channel 1 signal -50")?.contains("says nothing else") == true)
+        #expect(message("ap agent Home channel 1 signal -50")?.contains("is not a keyword") == true)
         #expect(message("ap 5G Home channel 1 signal -50") != nil)
         #expect(message("ap a*b Home channel 1 signal -50") != nil)
         #expect(try parse("ap A_5-g Home channel 1 signal -50").accessPoints.map(\.name) == ["A_5-g"])

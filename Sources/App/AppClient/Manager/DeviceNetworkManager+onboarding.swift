@@ -2,7 +2,7 @@ import AppProtocol
 
 /// Moves the phone's Wi-Fi: `NEHotspotConfiguration` with `joinOnce` on iOS, `WifiNetworkSpecifier` on Android.
 public protocol PhoneNetwork: Sendable {
-    /// Joins the setup access point. Returns when the phone has an address there, at once if already joined.
+    /// Joins the setup access point. Returns when the phone has an address there, or at once if it is already joined.
     func join(_ accessPoint: SetupAccessPointCredentials) async throws
     /// Leaves the access point for the previous network.
     func leave(_ accessPoint: SetupAccessPointCredentials) async
@@ -23,13 +23,13 @@ public enum OnboardingStep: Sendable, Equatable {
 extension DeviceNetworkManager {
     /// Brings a device into an unknown network over its setup access point.
     ///
-    /// The phone joins the access point, sends the network and leaves. It then asks the device for the outcome, in the
-    /// new network or else over the access point again. `resolve` of this manager must return the device's address
-    /// there too.
+    /// The phone joins the access point, sends the network and leaves. Then it asks the device for the outcome in the
+    /// new network. If that fails, it asks over the access point again. `resolve` of this manager must also return the
+    /// device's address at the access point.
     /// - Parameter confirmWithin: seconds in which the phone must reach the device over the new network, 5 to 600.
     ///   Otherwise the device returns to its access point. Pass nil if the phone may be in another network.
-    /// - Throws: `notSwitched` with the reason; call again to retry. `accessPointNotJoined` if the phone did not reach
-    ///   the device, `outcomeUnknown` if the device was not found again.
+    /// - Throws: `notSwitched` with the reason: call again to retry. `accessPointNotJoined` if the phone did not join
+    ///   the access point, `outcomeUnknown` if the device was not found again.
     @discardableResult
     public func onboard(
         into model: BackupWifiModel, through accessPoint: SetupAccessPointCredentials, on phone: some PhoneNetwork,
@@ -42,7 +42,7 @@ extension DeviceNetworkManager {
             var hasLeft = false
             for await phase in phases {
                 onStep(.switching(phase))
-                // The phone leaves first, because the device may close its access point.
+                // Leave the access point now, because the device may close it.
                 guard !hasLeft else { continue }
                 hasLeft = true
                 await phone.leave(accessPoint)

@@ -1,7 +1,7 @@
 import AgentModel
 import AppProtocol
 
-/// The networks of one device, with the names that app SDKs use.
+/// Manages the networks of one device, with the names that app SDKs use.
 ///
 /// Connects on the first call and reconnects after a loss. Safe to use from several tasks. Calls throw ``ClientError``.
 public final class DeviceNetworkManager: Sendable {
@@ -26,7 +26,7 @@ public final class DeviceNetworkManager: Sendable {
         self.init(device: device, settings: settings) { [.network(host: host, port: port, device: device)] }
     }
 
-    /// Closes the connection. It also closes with the last reference to this object and its events.
+    /// Closes the connection. The connection also closes with the last reference to this object and its events.
     public func close() async { await session.close() }
 }
 
@@ -67,8 +67,9 @@ extension DeviceNetworkManager {
     /// Creates a model of a new network. Sends nothing.
     /// - Parameters:
     ///   - pwd: 8 to 63 printable ASCII characters, or the key as 64 hexadecimal digits; nil for an open network.
-    ///   - security: nil if unknown. With `wpa3`, the device joins with WPA3 only, and `pwd` has 1 to 64 bytes.
-    ///   - hidden: the access point does not beacon its name.
+    ///   - security: security of the network; nil if unknown. With `wpa3`, the device joins with WPA3 only, and `pwd`
+    ///     has 1 to 64 bytes.
+    ///   - hidden: whether the access point does not beacon its name.
     ///   - address: the device's static address; nil for DHCP.
     /// - Throws: `refused` with `invalidPassword`.
     public func generateBackupWifiModel(
@@ -87,7 +88,8 @@ extension DeviceNetworkManager {
             address: address)
     }
 
-    /// Creates a model of a new enterprise network (802.1X). Sends nothing. Needs the device's feature `enterprise`.
+    /// Creates a model of a new enterprise network (IEEE 802.1X). Sends nothing. Needs the device's feature
+    /// `enterprise`.
     public func generateBackupWifiModel(
         ssid: SSID, enterprise: EnterpriseCredential, hidden: Bool = false, address: StaticAddress? = nil
     ) -> BackupWifiModel {
@@ -106,8 +108,8 @@ extension DeviceNetworkManager {
     }
 
     /// Replaces the stored list as a whole; the device forgets all other networks. Passwords are sealed.
-    /// - Parameter revision: the revision that the stored list must have, otherwise `revisionConflict`. Nil replaces
-    ///   any list.
+    /// - Parameter revision: revision that the stored list must have, otherwise the call fails with `revisionConflict`.
+    ///   Nil replaces a list of any revision.
     @discardableResult
     public func updateBackupWifiNetworks(
         _ models: [BackupWifiModel], ifRevision revision: Int? = nil
@@ -120,8 +122,8 @@ extension DeviceNetworkManager {
     }
 
     /// Sets the home network. The device stays in its current network.
-    /// - Parameter home: nil makes the device forget its home and the last chosen network. Passwords in the list are
-    ///   kept.
+    /// - Parameter home: new home network. Nil makes the device forget its home and the last chosen network, but keep
+    ///   passwords that are in the list.
     /// - Throws: `refused` with `unsupported` if the device is too old.
     @discardableResult
     public func setHomeNetwork(_ home: BackupWifiModel?) async throws(ClientError) -> BackupWifiNetworks {
@@ -134,20 +136,22 @@ extension DeviceNetworkManager {
     }
 
     /// Stores a newer password beside the current one, before the router's password changes. The device uses the one
-    /// that works, and deletes the old one once the newer one has worked. Repeated once if the answer is lost.
+    /// that works, and deletes the old one once the newer one has worked. The request is repeated once if the answer is
+    /// lost.
     /// - Parameters:
     ///   - pwd: 8 to 63 printable ASCII characters, or the key as 64 hexadecimal digits. For WPA3 only: 1 to 64 bytes
     ///     of text.
     ///   - changeId: the app's ID of the change, 1 to 64 bytes.
     ///   - lifetime: seconds of running time until the newer password is deleted, 60 to 31536000; nil for never.
-    /// - Throws: `refused` with `invalidPassword`, `unknownNetwork`, `unsupported` (the network has no password, or the
-    ///   device is too old) or `tooManyNetworks` (four other networks have staged passwords).
+    /// - Throws: `refused` with `invalidPassword` or `unknownNetwork`. `unsupported` means that the network has no
+    ///   password, or that the device is too old. `tooManyNetworks` means that four other networks have staged
+    ///   passwords.
     @discardableResult
     public func stagePassword(
         _ pwd: Secret, of ssid: SSID, changeId: String, keepFor lifetime: Int? = nil
     ) async throws(ClientError) -> BackupWifiNetworks {
         do {
-            // Allows every WPA2 password too. The device checks the password against its stored network.
+            // Allow every WPA2 password too, because the device checks the password against its stored network.
             try Passphrase.validate(pwd, for: .wpa3)
         } catch {
             throw .refused(ProtocolError(.invalidPassword, "\(error)", details: ["field": "password"]))
@@ -159,7 +163,7 @@ extension DeviceNetworkManager {
             })
     }
 
-    /// Deletes a newer password that no network has accepted yet. Repeated once if the answer is lost.
+    /// Deletes a newer password that no network has accepted yet. The request is repeated once if the answer is lost.
     /// - Throws: `refused` with `unknownNetwork` if the device does not know the change.
     @discardableResult
     public func dropPassword(_ changeId: String) async throws(ClientError) -> BackupWifiNetworks {
@@ -182,12 +186,13 @@ extension DeviceNetworkManager {
 }
 
 extension DeviceNetworkManager {
-    /// Switches the device to a stored network and waits for the outcome. The session reconnects on the way, so this
-    /// side must reach the new network too.
+    /// Switches the device to a stored network and waits for the outcome. The session reconnects meanwhile, so the app
+    /// must reach the new network too.
     /// - Parameters:
-    ///   - confirmWithin: seconds from the join in which this side must reach the device, 5 to 600. Otherwise the
-    ///     device rolls back. Nil for never.
-    ///   - besideUplink: switch Wi-Fi even if another uplink carries the traffic; otherwise the device refuses.
+    ///   - confirmWithin: seconds from the join in which the app must reach the device, 5 to 600. Otherwise the device
+    ///     rolls back. Nil for no confirmation.
+    ///   - besideUplink: whether to switch Wi-Fi even if another uplink carries the traffic. Otherwise the device
+    ///     refuses.
     ///   - onProgress: called once for each phase, in order, the outcome included.
     /// - Throws: `notSwitched` with the reason after a rollback. `refused` with `unknownNetwork`, `cannotSwitch`,
     ///   `switchInProgress` or `alreadyAssociated` (harmless). Also the errors of
@@ -204,8 +209,8 @@ extension DeviceNetworkManager {
 
     /// Switches the device to a network outside its list and waits for the outcome.
     /// - Parameters:
-    ///   - pwd: nil for an open network. It is sealed.
-    ///   - joinOnce: the device forgets the network when it leaves it or restarts.
+    ///   - pwd: password, which is sealed; nil for an open network.
+    ///   - joinOnce: whether the device forgets the network when it leaves it or restarts.
     @discardableResult
     public func switchBackupWifiNetwork(
         ssid: SSID, pwd: Secret?, hidden: Bool = false, joinOnce: Bool = false, confirmWithin: Int? = nil,
@@ -264,7 +269,7 @@ extension DeviceNetworkManager {
         try await session.ask { client throws(ClientError) in try await client.portal() }
     }
 
-    /// Answers or refuses the open request to a user. Repeated once if the answer is lost.
+    /// Answers or refuses the open request to a user. The answer is sent once more if the connection is lost.
     /// - Throws: `refused` with `unknownPortal` if the request is no longer open.
     @discardableResult
     public func answerPortal(_ answer: PortalAnswer) async throws(ClientError) -> PortalStatus {
@@ -276,7 +281,8 @@ extension DeviceNetworkManager {
         try await session.ask { client throws(ClientError) in try await client.targets() }
     }
 
-    /// Replaces the device's own servers, or restores those of its settings. Repeated once if the answer is lost.
+    /// Replaces the device's own servers, or restores those of its settings. The request is repeated once if the answer
+    /// is lost.
     @discardableResult
     public func updateTargets(_ update: TargetsUpdate) async throws(ClientError) -> TargetList {
         try await session.ask { client throws(ClientError) in try await client.updateTargets(update) }
@@ -288,13 +294,14 @@ extension DeviceNetworkManager {
         try await session.ask { client throws(ClientError) in try await client.providers() }
     }
 
-    /// Enables or disables a hotspot provider. Repeated once if the answer is lost.
+    /// Enables or disables a hotspot provider. The request is repeated once if the answer is lost.
     @discardableResult
     public func setProvider(_ name: String, on isOn: Bool) async throws(ClientError) -> HotspotProviders {
         try await session.ask { client throws(ClientError) in try await client.setProvider(name, on: isOn) }
     }
 
-    /// - Parameter limit: largest number of decisions, 1 to 200.
+    /// Returns the latest decisions.
+    /// - Parameter limit: maximum number of decisions, 1 to 200.
     public func history(
         limit: Int = ProtocolLimits.defaultHistoryDecisions
     ) async throws(ClientError) -> History {
@@ -305,9 +312,9 @@ extension DeviceNetworkManager {
 /// A backup network; `BackupWifiModel` in app SDKs.
 public struct BackupWifiModel: Sendable, Equatable {
     public let ssid: SSID
-    /// Name of the network with its password: `Base64(SHA256(localKey + ssid + password))`.
+    /// Identifies the network with its password: `Base64(SHA256(localKey + ssid + password))`.
     public let hash: NetworkHash
-    /// Credential of a new network; nil for stored ones, as the device's list has none.
+    /// Credential of a new network; nil for a stored network, because the device does not return credentials.
     let credential: NetworkCredential?
     let security: Security?
     let isHidden: Bool
@@ -332,7 +339,8 @@ public struct BackupWifiModel: Sendable, Equatable {
             ssid: stored.ssid, hash: stored.hash, credential: nil, isHidden: stored.isHidden, address: stored.address)
     }
 
-    /// Returns the network with another address, effective once the list is sent. Needs the device's feature `address`.
+    /// Returns the network with another address, which takes effect when the list is sent. Needs the device's feature
+    /// `address`.
     public func with(_ addressing: Addressing) -> BackupWifiModel {
         var model = BackupWifiModel(
             ssid: ssid, hash: hash, credential: credential, security: security, isHidden: isHidden,
@@ -341,7 +349,7 @@ public struct BackupWifiModel: Sendable, Equatable {
         return model
     }
 
-    /// Names a stored network by its hash, and a new one with its credential.
+    /// Reference to the network: by its hash if it is stored, otherwise with its credential.
     var reference: NetworkReference {
         guard let credential else { return .stored(hash) }
         return .new(
@@ -349,19 +357,19 @@ public struct BackupWifiModel: Sendable, Equatable {
                 ssid: ssid, credential: credential, security: security, isHidden: isHidden, address: address))
     }
 
-    /// Compares hashes only: a model with its password equals the stored network.
+    /// Compares only hashes, so a model with its password equals the stored network.
     public static func == (left: Self, right: Self) -> Bool { left.hash == right.hash }
 }
 
 /// The stored networks of a device; `BackupWifiNetworks` in app SDKs.
 public struct BackupWifiNetworks: Sendable, Equatable {
     public let networks: [BackupWifiModel]
-    /// Largest number of stored networks.
+    /// Maximum number of stored networks.
     public let max: Int
     /// Number that increases with every change of the list. Pass it to an update to detect another app's change.
     public let revision: Int
     public let home: BackupWifiModel?
-    /// The network of the last switch, preferred to `home`; nil if equal to it.
+    /// Network of the last switch, preferred to `home`; nil if it is the home network.
     public let chosen: BackupWifiModel?
     public let staged: [StagedPasswordStatus]
 
@@ -388,8 +396,8 @@ public struct NetworkInfo: Sendable, Equatable {
     public let quality: Int?
     /// The modem that carries the traffic, otherwise any other modem; nil if the device has none.
     public let modem: ModemStatus?
-    /// Whether updates and switches are allowed. See ``DeviceNetworkManager/canUpdateWifiBackupNetwork(_:)`` and
-    /// ``DeviceNetworkManager/canSwitchWifiNetwork(_:)``.
+    /// Requests that the device accepts in its current state. See
+    /// ``DeviceNetworkManager/canUpdateWifiBackupNetwork(_:)`` and ``DeviceNetworkManager/canSwitchWifiNetwork(_:)``.
     public let flags: NetworkFlags
     /// The hash of the Wi-Fi network; nil if it is not stored.
     public let ssidHash: NetworkHash?

@@ -1,13 +1,13 @@
 import AppProtocol
 
 extension DeviceSession {
-    /// Returns the device's events from now on, across connections. Any number of readers is allowed.
+    /// Returns the device's events from now on, across connections. Any number of callers can read them.
     ///
     /// The stream ends when the session closes or the reading task is cancelled. A gap replaces events that the device
-    /// no longer has, or that a reader more than 256 events late has missed.
+    /// no longer has. It also replaces the events that a reader misses when it is more than 256 events late.
     public func events() async throws(ClientError) -> EventStream {
         guard !isClosed else { throw .cancelled }
-        // Listens before the first subscription, which may end at once.
+        // Add the listener first, because a subscription without listeners ends.
         let (events, listener) = AsyncThrowingStream<Event, any Error>.makeStream(
             bufferingPolicy: .bufferingNewest(256))
         let id = feed.add(listener)
@@ -31,11 +31,12 @@ extension DeviceSession {
 
     private func removeListener(_ id: Int) { feed.remove(id) }
 
-    /// Holds no reference to the session while it waits, so that an unused session can end.
+    /// Starts a task that reads events. The task holds no reference to the session while it waits, so an unused session
+    /// can end.
     private func readEvents() {
         guard feed.reader == nil else { return }
         feed.reader = Task { [weak self, settings] in
-            // Kept across subscriptions: a malformed event may end each one at once.
+            // Count attempts across subscriptions, because a malformed event may end each one at once.
             var attempts = 0
             while let events = await self?.subscription(&attempts) {
                 do {
@@ -44,7 +45,7 @@ extension DeviceSession {
                         attempts = 0
                     }
                 } catch {
-                    // A new subscription follows.
+                    // The loop subscribes again.
                 }
                 await self?.rest(settings.pauses.pause(&attempts))
             }
@@ -72,7 +73,7 @@ extension DeviceSession {
                     throw error
                 }
             } catch {
-                // Fails only listeners that wait for the start. The others keep waiting.
+                // Report the error only to listeners that wait for the start. The others keep waiting.
                 feed.started(.failure(error))
             }
             guard feed.isWanted, (try? await sleep(settings.pauses.pause(&attempts))) != nil else { break }
@@ -102,7 +103,7 @@ struct EventSubscribers {
 
     mutating func remove(_ id: Int) { listeners[id] = nil }
 
-    /// - Returns: a single result: that of the first subscription.
+    /// - Returns: a stream with one result, that of the first subscription.
     mutating func start() -> AsyncStream<Result<Subscribed, ClientError>> {
         let (results, continuation) = AsyncStream.makeStream(of: Result<Subscribed, ClientError>.self)
         awaitingStart.append(continuation)
@@ -123,7 +124,8 @@ struct EventSubscribers {
         position = nil
     }
 
-    /// Restarts at 0 for a new stream: a restarted device counts from 1 and sends a gap first.
+    /// Sets the position after a subscription. A restarted device has a new stream: it counts from 1 and sends a gap
+    /// first, so the position is 0.
     mutating func subscribed(_ answer: Subscribed) {
         if let position {
             if position.stream != answer.stream { self.position = Subscribed(seq: 0, stream: answer.stream) }

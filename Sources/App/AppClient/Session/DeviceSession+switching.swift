@@ -6,12 +6,13 @@ extension DeviceSession {
     /// - Parameters:
     ///   - confirmWithin: seconds from the join until the device rolls back without confirmation, 5 to 600; nil for
     ///     never.
-    ///   - confirms: confirm from here once the device answers over the new network. Otherwise another client must.
-    ///   - joinOnce: the device forgets the network when it leaves it or restarts.
-    ///   - besideUplink: switch Wi-Fi even if another uplink carries the traffic.
+    ///   - confirms: whether this session confirms once the device answers over the new network. Otherwise another
+    ///     client must confirm.
+    ///   - joinOnce: whether the device forgets the network when it leaves it or restarts.
+    ///   - besideUplink: whether to switch Wi-Fi even if another uplink carries the traffic.
     ///   - limit: longest duration, rollback included; nil for two minutes plus `confirmWithin`.
     ///   - onProgress: called once for each phase, in order, the outcome included.
-    /// - Returns: any outcome: `committed`, `rolledBack` or `failed`.
+    /// - Returns: the outcome: `committed`, `rolledBack` or `failed`.
     /// - Throws: `timedOut` if the switch still runs after `limit`, `outcomeUnknown` if the device stopped answering,
     ///   `disconnected` if the switch has not begun.
     public func switchNetwork(
@@ -69,7 +70,7 @@ extension DeviceSession {
             guard error.isLoss else { throw error }
             lose(client)
             guard let before else { throw .outcomeUnknown(switchId: nil) }
-            // Not sent again: later events show if the device has received the command.
+            // Do not send the command again: later events show whether the device has received it.
             let begun = try await persistently { [self] client throws(ClientError) in
                 try await switchBegun(since: before, at: client.endpoint)
             }
@@ -78,7 +79,8 @@ extension DeviceSession {
         }
     }
 
-    /// Returns the switch begun since that position, nil if none. Uses a new connection, on which the events repeat.
+    /// Returns the switch that began after the position `since`; nil if none did. Uses a new connection, because the
+    /// device repeats the events only there.
     private func switchBegun(since: Subscribed, at endpoint: Endpoint) async throws(ClientError) -> SwitchStatus? {
         let client = try await DeviceClient(connectingTo: endpoint, timeout: settings.silence)
         let events = try await client.events(EventSubscription(since: since.seq, stream: since.stream))
@@ -91,7 +93,7 @@ extension DeviceSession {
             if let begun { return begun }
         }
         guard try await client.network().flags.contains(.switchInProgress) else { return nil }
-        // A switch has begun without an event yet: the caller asks again.
+        // A switch has begun but has no event yet, so the caller must ask again.
         throw .disconnected
     }
 
@@ -152,12 +154,12 @@ extension DeviceSession {
         do throws(ClientError) {
             while true {
                 try await sleep(settings.watch)
-                // The kernel reports the end of a local connection, so polling is unnecessary.
+                // Poll a local connection only to confirm, because the kernel reports its end.
                 if let client, client.isConnected, client.endpoint.isLocal, !confirms { continue }
                 let status = try await status(of: switchId)
                 report(.success(status))
                 guard confirms, status.phase == .waitingForConfirmation else { continue }
-                // Ignores errors: the next poll shows the outcome.
+                // Ignore an error, because the next poll shows the outcome.
                 let confirmed = try? await ask { client throws(ClientError) in try await client.confirmSwitch(switchId)
                 }
                 if let confirmed { report(.success(confirmed)) }
@@ -175,7 +177,8 @@ extension DeviceSession {
         }
     }
 
-    /// Retries until an answer arrives. Another device may have the old address, so its errors count as absence.
+    /// Repeats the question until an answer arrives. Another device may have the old address, so its errors mean only
+    /// that the device is away.
     private func persistently<Answer: Sendable>(
         _ question: @Sendable (DeviceClient) async throws(ClientError) -> Answer
     ) async throws(ClientError) -> Answer {
@@ -213,7 +216,7 @@ extension ClientError {
         if case .refused(let refusal) = self { refusal.code == .unknownSwitch } else { false }
     }
 
-    /// Whether the device is away or temporarily refuses.
+    /// Whether the device is away, or refuses for a moment only.
     fileprivate var isAbsence: Bool {
         switch self {
         case .refused(let refusal): refusal.code.kind == .tryLater

@@ -1,10 +1,11 @@
 import AgentModel
 import AppProtocol
 
-/// A long-lived session with a device. Connects when needed and reconnects after a loss.
+/// A long-lived session with a device. Connects when needed, and reconnects after a loss.
 ///
 /// - Queries are sent once more if the answer is lost.
-/// - Commands use a connection that was just proven alive. If the answer is lost, the session asks for the result.
+/// - Commands use a connection on which the device has just answered. If the answer is lost, the session asks for the
+///   result.
 /// - Events continue at their last position. A gap replaces events that the device no longer has.
 ///
 /// The connection closes when neither the session nor one of its event streams is referenced.
@@ -34,8 +35,8 @@ public actor DeviceSession {
         public init() {}
     }
 
-    /// - Parameter resolve: returns possible addresses of the device at once; called before each connection attempt.
-    ///   All of them are tried in parallel.
+    /// - Parameter resolve: returns all possible addresses of the device. Called before each connection attempt, which
+    ///   tries the addresses in parallel.
     public init(settings: Settings = Settings(), resolve: @escaping @Sendable () async -> [Endpoint]) {
         self.init(nil, settings, resolve)
     }
@@ -47,7 +48,7 @@ public actor DeviceSession {
     /// Takes over an existing connection.
     init(adopting client: DeviceClient) {
         var settings = Settings()
-        // A longer timeout means that the device is slow, not gone.
+        // A longer timeout means that the device is slow. Wait as long before the connection counts as dead.
         if client.timeout > settings.timeout { settings.silence = client.timeout }
         settings.timeout = client.timeout
         self.init(client, settings) { [client.endpoint] }
@@ -61,10 +62,10 @@ public actor DeviceSession {
 
     deinit { feed.end() }
 
-    /// Whether a connection is open. The loss of a silent device shows after about 30 seconds.
+    /// Whether a connection is open. The loss of a silent device is detected after about 30 seconds.
     public var isConnected: Bool { client?.isConnected ?? false }
 
-    /// Ends the event streams too. Later calls fail with `cancelled`.
+    /// Closes the session and ends its event streams. Later calls fail with `cancelled`.
     public func close() async {
         isClosed = true
         feed.end()
@@ -73,7 +74,7 @@ public actor DeviceSession {
         await client?.close()
     }
 
-    /// Asks the device, and once more if the connection is lost. The question must be safe to repeat.
+    /// Asks the device, and asks again if the connection is lost. The question must be safe to repeat.
     public func ask<Answer: Sendable>(
         _ question: @Sendable (DeviceClient) async throws(ClientError) -> Answer
     ) async throws(ClientError) -> Answer {
@@ -88,7 +89,7 @@ public actor DeviceSession {
         return try await question(connected())
     }
 
-    /// Returns a connection on which the device just answered, for commands that must not be repeated.
+    /// Returns a connection on which the device has just answered, for commands that must not be repeated.
     func proven() async throws(ClientError) -> DeviceClient {
         if let client, client.isHeard(within: settings.silence) { return client }
         var client = try await ask { client throws(ClientError) in
@@ -133,7 +134,7 @@ extension DeviceSession {
         }
     }
 
-    /// Makes a single attempt for all waiting callers.
+    /// Makes one connection attempt, shared by all waiting callers.
     private func attempt() async throws(ClientError) -> DeviceClient {
         let (results, continuation) = AsyncStream.makeStream(of: Result<DeviceClient, ClientError>.self)
         awaitingConnection.append(continuation)
@@ -179,7 +180,7 @@ extension DeviceSession {
 }
 
 extension ClientError {
-    /// Whether the device stopped answering. It may have carried out the request.
+    /// Whether the answer was lost. The device may have carried out the request.
     var isLoss: Bool { self == .disconnected || self == .timedOut }
 
     /// Whether a later attempt can succeed without a change.
@@ -203,11 +204,11 @@ extension BackOff {
 }
 
 extension DeviceSession {
-    /// Updates the list. If the answer is lost, sends the list once more: the update is idempotent. With a revision,
-    /// the second update conflicts if the first one arrived; then compares the stored list with the sent one.
+    /// Replaces the stored list of networks. If the answer is lost, sends the list once more. With a revision, the
+    /// second update conflicts if the first one arrived. Then the stored list is compared with the sent one.
     /// - Parameters:
-    ///   - revision: the revision that the stored list must have; nil to replace any.
-    ///   - addressing: address configuration by hash.
+    ///   - revision: revision that the stored list must have; nil to replace a list of any revision.
+    ///   - addressing: new address configuration of stored networks, by hash.
     public func updateBackups(
         _ networks: [NetworkReference], ifRevision revision: Int? = nil, addressing: [NetworkHash: Addressing] = [:],
         home: HomeUpdate? = nil
@@ -239,8 +240,8 @@ extension DeviceSession {
         }
     }
 
-    /// Checks every layer, which takes up to 15 seconds. Uses a separate connection: a connection answers in order, so
-    /// other requests would time out.
+    /// Checks every layer, which takes up to 15 seconds. Uses a separate connection, because answers arrive in order
+    /// and other requests would time out.
     public func diagnose() async throws(ClientError) -> Diagnosis {
         let client = try await DeviceClient(connectingTo: proven().endpoint, timeout: settings.timeout)
         let diagnosis = await Result { () async throws(ClientError) in try await client.diagnose() }
@@ -248,6 +249,7 @@ extension DeviceSession {
         return try diagnosis.get()
     }
 
+    /// Scans and waits for the results.
     /// - Parameter limit: longest duration of the scan.
     public func scan(_ request: ScanRequest = ScanRequest(), within limit: Duration = .seconds(30))
         async throws(ClientError) -> (finished: ScanFinished, results: ScanResults)
@@ -280,7 +282,7 @@ extension DeviceSession {
 }
 
 extension [NetworkReference] {
-    /// Returns the hashes of these networks on this device; nil if one cannot be computed here.
+    /// Returns the hashes of these networks on this device; nil if a hash cannot be computed.
     fileprivate func hashes(at endpoint: Endpoint) -> Set<NetworkHash>? {
         guard case .network(_, _, let device) = endpoint else { return nil }
         let hashes = compactMap { reference -> NetworkHash? in
@@ -301,7 +303,7 @@ extension [NetworkReference] {
     }
 }
 
-/// A moment on a clock whose type is known at run time only.
+/// A deadline on a clock whose type is known only at run time.
 struct Deadline: Sendable {
     private let left: @Sendable () -> Duration
 

@@ -4,9 +4,9 @@ import AgentModel
 public enum Role: String, Sendable, CaseIterable, Codable, Comparable {
     /// Allows queries and events.
     case see
-    /// Moving the device: switch, confirm, scan, sign in at a hotspot, open and close the setup access point.
+    /// Allows moving the device: switch, confirm, scan, sign in at a hotspot, open and close the setup access point.
     case `switch`
-    /// Everything: stored networks, the device's servers, other apps' keys.
+    /// Allows everything, such as changing stored networks, the device's servers and other apps' keys.
     case manage
 
     public static func < (left: Self, right: Self) -> Bool { left.rank < right.rank }
@@ -94,7 +94,7 @@ public struct AppKeyStatus: Sendable, Equatable, Codable {
 
 /// The keys of the device's apps, the owner's first: answer to `keys.get` and `keys.revoke`.
 public struct AppKeyReport: Sendable, Equatable, Codable {
-    /// Largest number of keys in addition to the owner's.
+    /// Maximum number of keys in addition to the owner's.
     public var max: Int
     public var keys: [AppKeyStatus]
 
@@ -103,13 +103,13 @@ public struct AppKeyReport: Sendable, Equatable, Codable {
 
 /// A key for another app: body of `keys.add`.
 public struct KeyRequest: Sendable, Equatable {
-    /// Name of the key; nil if the app that claims the invitation chooses it.
+    /// Name of the key; nil to let the app choose it when it claims the invitation.
     public var name: KeyName?
     public var role: Role
     /// Validity in seconds on the device's clock, 1 to 315360000; nil for unlimited.
     public var expiresIn: Int?
-    /// Seconds to claim the invitation, 30 to 86400. The first use exchanges it for a lasting key. Nil for a code with
-    /// a lasting key.
+    /// Seconds to claim the invitation, 30 to 86400. The app's first use exchanges the invitation for a lasting key.
+    /// Nil if the code has a lasting key.
     public var claimWithin: Int?
 
     public init(name: KeyName?, role: Role, expiresIn: Int? = nil, claimWithin: Int? = nil) {
@@ -143,7 +143,7 @@ extension KeyRequest: Codable {
     }
 }
 
-/// Pairing code for another app: answer to `keys.add` and `key.claim`. As secret as the key.
+/// Pairing code for another app: answer to `keys.add` and `key.claim`. Keep it as secret as the key.
 public struct KeyHandout: Sendable, Equatable {
     public var key: AppKeyStatus
     public var code: PairingCode

@@ -38,7 +38,7 @@ public struct Proof: Sendable, Equatable {
         self.bytes = bytes
     }
 
-    /// - Parameter key: used as raw bytes.
+    /// - Parameter key: the app's key, used as raw bytes.
     public init(of message: some Sequence<UInt8>, with key: Secret) {
         bytes = Array(HMAC<SHA256>.authenticationCode(for: Array(message), using: key.symmetric))
     }
@@ -66,7 +66,7 @@ extension CertificateFingerprint: CustomStringConvertible {
 }
 
 extension Secret {
-    /// The secret as a key of CryptoKit, which wipes it with its last copy.
+    /// Returns the secret as a CryptoKit key, which CryptoKit wipes when the last copy is released.
     var symmetric: SymmetricKey { withBytes { SymmetricKey(data: $0) } }
 }
 
@@ -89,7 +89,7 @@ extension Proof: Codable {
 }
 
 extension Decoder {
-    /// Returns no bytes for invalid Base64.
+    /// Decodes standard Base64. Returns an empty array if it is invalid.
     func base64() throws -> [UInt8] {
         Data(base64Encoded: try singleValueContainer().decode(String.self)).map(Array.init) ?? []
     }

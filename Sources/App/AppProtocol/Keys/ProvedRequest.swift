@@ -9,7 +9,7 @@ import Crypto
 
 /// A request with the proof of an app's key, so that a relay cannot alter it: body of `request.prove`.
 public struct ProvedRequest: Sendable, Equatable, Codable {
-    /// The proved line, byte for byte. It has an expiry.
+    /// The request's line, byte for byte. The request must have an expiry.
     public let line: String
     public let key: KeyName
     /// HMAC-SHA256 with the key's bytes over `altnet/1 request`, the SHA-256 of the line and the device ID.
@@ -19,7 +19,7 @@ public struct ProvedRequest: Sendable, Equatable, Codable {
         (self.line, self.key, self.proof) = (line, key, proof)
     }
 
-    /// Proves a request with an app's key.
+    /// Adds the proof of an app's key to a request.
     /// - Parameter expires: at most ``ProtocolLimits/provedRequestLife`` seconds ahead.
     public init(_ request: Request, until expires: Timestamp, by device: DeviceKey) throws(ProtocolError) {
         let whole = Request(id: request.id, content: request.content, expires: expires)

@@ -87,7 +87,7 @@ public struct SessionOpened: Sendable, Equatable, Codable {
 
 /// The data of both proofs: the certificate that the app received, and both nonces.
 ///
-/// A middleman has another certificate, so a relayed proof is invalid.
+/// An attacker between app and device has another certificate, so a relayed proof is invalid.
 public struct SessionTranscript: Sendable, Equatable {
     public let deviceId: String
     /// The certificate that the app received in the TLS handshake.
@@ -100,7 +100,7 @@ public struct SessionTranscript: Sendable, Equatable {
         (self.deviceNonce, self.appNonce) = (deviceNonce, appNonce)
     }
 
-    /// Side that gives a proof.
+    /// Side of the connection that gives a proof.
     public enum Side: String, Sendable {
         case app, device
     }

@@ -4,7 +4,7 @@ import AppProtocol
 import FoundationEssentials
 import JSONValues
 
-/// Environment of the device under test: networks in range, and optionally a switch for access points.
+/// Environment of the device under test: networks in range and, if available, a switch for access points.
 public struct Bench: Sendable {
     public let networks: [BenchNetwork]
     public let accessPoints: (any AccessPointSwitch)?
@@ -22,12 +22,12 @@ public struct BenchNetwork: Sendable {
     public let name: String
     public let ssid: SSID
     public let password: Secret?
-    /// Address of the device in this network; nil for the usual one.
+    /// Address of the device in this network; nil for the target's address.
     public let address: Address?
 
     public struct Address: Sendable, Equatable {
         public let host: String
-        /// Port number; nil for the standard port.
+        /// Port number; nil for the target's port.
         public let port: Int?
 
         public init(host: String, port: Int? = nil) {
@@ -44,22 +44,21 @@ public struct BenchNetwork: Sendable {
     }
 }
 
-/// Turns access points on and off: a user's program, or the lab.
+/// Turns access points on and off. A user's program or the lab implements it.
 public protocol AccessPointSwitch: Sendable {
     func names() async throws -> [String]
 
-    /// Returns when the access point has started or stopped to send.
+    /// Turns the access point on or off. Returns when it has started or stopped to send.
     func turn(_ name: String, on isOn: Bool) async throws
 }
 
-/// The device under test.
 public struct DeviceUnderTest: Sendable {
     public let endpoint: Endpoint
-    /// Key of the owner's app. A Unix socket needs it only for hashes and seals.
+    /// Key of the owner's app. Over a Unix socket, only checks of hashes and seals need it.
     public let key: DeviceKey?
-    /// Limit for connecting, and for each answer.
+    /// Time limit for connecting, and for each answer.
     public let patience: Duration
-    /// Limit for a switch, including the way back and addresses.
+    /// Time limit for a switch. It includes a return to the earlier network and new addresses.
     public let switchTime: Duration
 
     public init(
@@ -82,19 +81,19 @@ public struct DeviceUnderTest: Sendable {
         self.switchTime = switchTime
     }
 
-    /// Limit for one of several possible addresses of the device.
+    /// Time limit for each attempt if the device has several possible addresses.
     var patienceWithOnePlace: Duration { patience / 5 }
 
     var isNetwork: Bool { if case .network = endpoint { true } else { false } }
 }
 
-/// File with the networks of a bench, documented in Docs/integrator/test-devices.md.
+/// File with the networks of a bench (Docs/integrator/test-devices.md).
 public struct NetworksFile: Sendable {
     public let networks: [BenchNetwork]
 
     private static let maximumLength = 1 << 20
 
-    /// - Throws: `NetworksFileError`, which contains only names from the file.
+    /// - Throws: `NetworksFileError`. Its description contains names from the file, but no passwords.
     public init(path: String) throws(NetworksFileError) {
         guard let data = try? Data(contentsOf: URL(filePath: path)), data.count <= Self.maximumLength else {
             throw .unreadable(path)

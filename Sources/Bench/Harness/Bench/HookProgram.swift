@@ -5,14 +5,14 @@ import NIOPosix
 
 /// A user's program that turns access points on and off: `PROGRAM list`, `PROGRAM on NAME`, `PROGRAM off NAME`.
 ///
-/// The environment variable `ALTNET_NETWORKS` names the file with networks and passwords. All users of the machine can
-/// read arguments, so these contain no passwords.
+/// The environment variable `ALTNET_NETWORKS` names the file with networks and passwords. Passwords are not arguments,
+/// because all users of the machine can read arguments.
 public struct HookProgram: AccessPointSwitch {
     private let path: String
     private let networksFile: String?
     private let limit: Duration
 
-    /// - Parameter limit: time limit for each call. The program's process group is killed after it.
+    /// - Parameter limit: time limit for each call. After it, the program's process group is killed.
     public init(path: String, networksFile: String?, limit: Duration = .seconds(60)) {
         self.path = path
         self.networksFile = networksFile
@@ -25,9 +25,9 @@ public struct HookProgram: AccessPointSwitch {
 
     public func turn(_ name: String, on isOn: Bool) async throws { _ = try await run([isOn ? "on" : "off", name]) }
 
-    /// - Returns: standard output, limited to what a harness needs.
+    /// - Returns: standard output; the rest of a long output is dropped.
     private func run(_ arguments: [String]) async throws -> String {
-        // Block a thread of this pool instead of one that runs tasks.
+        // Block a thread of this pool, not one that runs tasks.
         try await NIOThreadPool.singleton.runIfActive { try runToItsEnd(arguments) }
     }
 
@@ -45,7 +45,8 @@ public struct HookProgram: AccessPointSwitch {
         var text: [UInt8] = []
         var status: Int32 = 0
         while true {
-            // Check before reading, to get the last output. A background process may keep the pipe open.
+            // Check for the end before reading, so that the last output is read. A background process may keep the pipe
+            // open.
             let hasEnded = waitpid(pid, &status, WNOHANG) == pid
             Self.drain(from: ends[0], into: &text)
             if hasEnded { break }
@@ -62,7 +63,7 @@ public struct HookProgram: AccessPointSwitch {
 
     private static func drain(from pipe: Int32, into text: inout [UInt8]) {
         var buffer = [UInt8](repeating: 0, count: 4096)
-        // Read at most the content of a pipe, in case a program writes without end.
+        // Read at most the content of a full pipe, in case the program writes without end.
         for _ in 0..<16 {
             let count = read(pipe, &buffer, buffer.count)
             guard count > 0 else { return }
@@ -70,8 +71,8 @@ public struct HookProgram: AccessPointSwitch {
         }
     }
 
-    /// Starts the program in a separate process group, because Control-C must not stop it: the harness needs it to
-    /// clean up.
+    /// Starts the program in a separate process group, so that Control-C does not stop it. The harness needs the
+    /// program to clean up.
     private func spawn(_ arguments: [String], output: Int32) throws(HookFailure) -> pid_t {
         let networks = networksFile.map { ["ALTNET_NETWORKS=\($0)"] } ?? []
         do {
@@ -86,7 +87,7 @@ public struct HookProgram: AccessPointSwitch {
 
 public enum HookFailure: Error, Equatable, CustomStringConvertible {
     case system(String, SystemError)
-    /// - status: from `waitpid`.
+    /// - status: exit status from `waitpid`.
     case ended(String, [String], status: Int32)
     case tookTooLong(String, [String], Duration)
 

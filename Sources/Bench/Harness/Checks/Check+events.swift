@@ -3,13 +3,13 @@ import JSONValues
 
 extension Check {
     static let events = [
-        event("subscribe", "the answer says where the device stands", section: "events.subscribe") { check in
+        event("subscribe", "the answer has the stream and its last number", section: "events.subscribe") { check in
             let wires = [try await check.open(), try await check.open()]
             let (first, second) = (try await wires[0].subscribe(), try await wires[1].subscribe())
             try expect("one stream", first.stream, is: second.stream)
-            try expect("a number that does not fall", second.seq >= first.seq, got: "\(second.seq) after \(first.seq)")
+            try expect("a number not below the first", second.seq >= first.seq, got: "\(second.seq) after \(first.seq)")
         },
-        event("once", "a connection subscribes once", section: "events.subscribe") { check in
+        event("once", "a second subscription of a connection is refused", section: "events.subscribe") { check in
             let wire = try await check.listening()
             try await wire.ask(.subscribe).expectRefusal(.unsupported, field: "type")
             try await wire.ask(.getNetwork).expectSuccess(of: .getNetwork, id: nil)
@@ -21,7 +21,7 @@ extension Check {
             try await wire.ask(.getNetwork).expectSuccess(of: .getNetwork, id: nil)
             try expect("no events", wire.hasEvents, is: false)
         },
-        event("sequence", "events are numbered without holes", touchesBackups: true) { check in
+        event("sequence", "event numbers have no gaps", touchesBackups: true) { check in
             let wire = try await check.open()
             let start = try await wire.subscribe()
             var last = start.seq
@@ -30,7 +30,7 @@ extension Check {
                 // The wire checks that all events arrive in order.
                 last = try await wire.event("backups.changed") { $0.backups?.revision == list.revision ? $0.seq : nil }
             }
-            try expect("five events at least", last >= start.seq + 5, got: "\(last - start.seq)")
+            try expect("at least five events", last >= start.seq + 5, got: "\(last - start.seq)")
         },
         event("everybody", "two subscribers get the same events", touchesBackups: true) { check in
             let wires = [try await check.listening(), try await check.listening()]
@@ -40,9 +40,12 @@ extension Check {
                 numbers.append(
                     try await wire.event("backups.changed") { $0.backups?.revision == list.revision ? $0.seq : nil })
             }
-            try expect("one number for one event", numbers[0], is: numbers[1])
+            try expect("the same number on both connections", numbers[0], is: numbers[1])
         },
-        event("resume", "an app that was away gets what it missed", section: "events.subscribe", touchesBackups: true) {
+        event(
+            "resume", "an app that subscribes again gets missed events", section: "events.subscribe",
+            touchesBackups: true
+        ) {
             check in
             let first = try await check.open()
             let position = try await first.subscribe()
@@ -53,7 +56,7 @@ extension Check {
             let missed = try await wire.event("the change that was missed") { $0.backups }
             try expect("the list", missed.shown, is: list.shown)
         },
-        event("future", "a number that no event has is refused", section: "events.subscribe") { check in
+        event("future", "a number after the last event is refused", section: "events.subscribe") { check in
             let wire = try await check.open()
             let position = try await check.open().subscribe()
             for since in [position.seq + 1_000_000, Int.max, -1] {
@@ -65,23 +68,23 @@ extension Check {
             }
             try await wire.subscribe(since: position.seq, stream: position.stream)
         },
-        event("otherStream", "after a restart, what was before is said to be missing", section: "events.subscribe") {
+        event("otherStream", "after a restart, a gap replaces earlier events", section: "events.subscribe") {
             check in
             let wire = try await check.open()
-            // A number that this run has not reached belongs to the other stream too.
+            // A number that this run has not reached also belongs to the other stream.
             try await wire.subscribe(since: 1_000_000, stream: "harness-other")
             let gap = try await wire.event("a gap") { $0.gap }
             try expect("the gap's reason", gap.reason, is: .restarted)
         },
-        event("beginning", "from the beginning, there are all events, or a gap says how many are not") { check in
+        event("beginning", "a request for all events gives all, or a gap with the number of the others") { check in
             let position = try await check.open().subscribe()
-            guard position.seq > 0 else { throw Obstacle("nothing has happened on the device yet") }
+            guard position.seq > 0 else { throw Obstacle("the device has had no event yet") }
             let wire = try await check.open()
             try await wire.subscribe(since: 0, stream: position.stream)
-            // Each event is checked: the first has number 1, or is a gap that starts at 1.
+            // The wire checks each event: the first has number 1, or is a gap that starts at 1.
             _ = try await wire.event("the newest event") { $0.seq >= position.seq ? true : nil }
         },
-        event("cut", "a connection that is cut in a request leaves no trace", touchesBackups: true) { check in
+        event("cut", "a connection that breaks within a request has no effect", touchesBackups: true) { check in
             let wire = try await check.open()
             let before: BackupList = try await wire.get(.getBackups)
             let position = try await check.open().subscribe()
@@ -90,11 +93,11 @@ extension Check {
             await wire.close()
             let next = try await check.open()
             let after: BackupList = try await next.get(.getBackups)
-            try expect("the list as it was", after.shown, is: before.shown)
+            try expect("the unchanged list", after.shown, is: before.shown)
             try await next.subscribe(since: position.seq, stream: position.stream)
             let list = try await check.update([try check.fresh()], on: next)
             let received = try await next.event("backups.changed") { $0.backups }
-            try expect("only what was asked for whole", received.shown, is: list.shown)
+            try expect("only the change of the complete request", received.shown, is: list.shown)
         },
     ]
 

@@ -3,7 +3,7 @@ import JSONValues
 
 extension Check {
     static let keys = [
-        keys("lasting", "a key for another app opens the device, as long as it is not revoked") { check in
+        keys("lasting", "another app's key opens the device until it is revoked") { check in
             let owner = try await check.open()
             try await check.withKey(["role": "see"], owner) { handout in
                 let guest = try await check.open(handshake: .opened(handout.code.device))
@@ -16,7 +16,7 @@ extension Check {
                 try await check.expectRefusal(.keyRevoked, opening: .opened(handout.code.device))
             }
         },
-        keys("roles", "a key may do what its role says, and nothing else") { check in
+        keys("roles", "a key permits the requests of its role only") { check in
             let owner = try await check.open()
             try await check.withKey(["role": "switch"], owner) { handout in
                 let guest = try await check.open(handshake: .opened(handout.code.device))
@@ -26,7 +26,7 @@ extension Check {
                 }
             }
         },
-        keys("invitation", "an invitation gives one app a key of its own, and is good for nothing else") { check in
+        keys("invitation", "an invitation gives one app a separate key, and permits no other request") { check in
             let owner = try await check.open()
             try await check.withKey(["role": "see", "claimWithin": 60], owner) { invited in
                 let guest = try await check.open(handshake: .opened(invited.code.device))
@@ -39,7 +39,7 @@ extension Check {
                 try await app.ask(.claimKey).expectRefusal(.notPermitted)
             }
         },
-        keys("expired", "a key that has expired is keyExpired, by the device's clock") { check in
+        keys("expired", "a key that has expired by the device's clock is refused as keyExpired") { check in
             let owner = try await check.open()
             let name = check.freshKeyName()
             let made = try await owner.ask(.addKey, ["name": .text(name.text), "role": "see", "expiresIn": 1])
@@ -58,7 +58,7 @@ extension Check {
                 throw Deviation("the refusal keyExpired", got: "an open session after 10 s")
             }
         },
-        keys("refusals", "names that are there, and those that are not, are told") { check in
+        keys("refusals", "names in use and unknown names are refused") { check in
             let owner = try await check.open()
             try await check.withKey(["role": "see"], owner) { handout in
                 let name = JSONValue.text(handout.key.name.text)
@@ -79,12 +79,12 @@ extension Check {
                 }
             }
         },
-        keys("history", "the history has what an app did, with the name of its key") { check in
+        keys("history", "the history has an app's command with the name of its key") { check in
             let owner = try await check.open()
             try await check.withKey(["role": "see"], owner) { handout in
                 let history: History = try await owner.get(.getHistory, ["limit": 200])
                 let entry = history.decisions.last { $0.kind.rawValue == "command" && $0.reason.rawValue == "keys.add" }
-                try expect("what was done by \(KeyName.owner)", entry?.by, is: .owner)
+                try expect("the key that added a key", entry?.by, is: .owner)
             }
         },
     ]
@@ -111,7 +111,7 @@ extension Check {
 extension CheckRun {
     func freshKeyName() -> KeyName { KeyName("harness " + String(freshPassword().suffix(8))) ?? .owner }
 
-    /// Creates a key, and removes it at the end.
+    /// Creates a key, calls `use` with it, and revokes it afterwards.
     fileprivate func withKey(
         _ body: JSONValue, _ owner: Wire, _ use: (KeyHandout) async throws -> Void
     ) async throws {

@@ -3,7 +3,7 @@ import JSONValues
 
 extension Check {
     static let lines = [
-        Check("lines.id.longest", "an id of 64 bytes comes back as it was sent", section: section) { check in
+        Check("lines.id.longest", "an id of 64 bytes comes back unchanged", section: section) { check in
             try await check.echo(String(repeating: "i", count: ProtocolLimits.idLength))
         },
         Check("lines.id.anyText", "an id may be any text, escaped or not", section: section) { check in
@@ -16,13 +16,14 @@ extension Check {
         Check("lines.id.empty", "an empty id is refused as malformed", section: section) { check in
             try await check.refuses(["v": 1, "id": "", "type": "network.get"], .malformed, id: nil, field: "id")
         },
-        Check("lines.version.unsupported", "another version is refused by name", section: section) { check in
+        Check("lines.version.unsupported", "another version is refused as unsupportedVersion", section: section) {
+            check in
             for version in [0, 2, -1, Int.max] {
                 try await check.refuses(
                     ["v": .integer(version), "id": "v", "type": "network.get"], .unsupportedVersion, id: "v")
             }
         },
-        Check("lines.type.unknown", "an unknown type is refused by name", section: section) { check in
+        Check("lines.type.unknown", "an unknown type is refused as unknownType", section: section) { check in
             for type in ["network.got", "", "NETWORK.GET", "network.get "] {
                 try await check.refuses(["v": 1, "id": "t", "type": .text(type)], .unknownType, id: "t")
             }
@@ -59,11 +60,11 @@ extension Check {
             for (id, type) in requests {
                 let answer = try await wire.answer()
                 try answer.expectID(.text(id))
-                // The device may refuse fast requests, but in order.
+                // The device may refuse requests that come too fast, but must answer them in order.
                 if answer.code != .tooManyRequests { try answer.expectSuccess(of: type, id: id) }
             }
         },
-        Check("lines.pieces", "a line may come byte by byte", section: section) { check in
+        Check("lines.pieces", "a line that arrives byte by byte is answered", section: section) { check in
             let wire = try await check.open()
             for byte in JSONValue.request(.getNetwork, id: "bytes").line + [UInt8(ascii: "\n")] {
                 await wire.write([byte])
@@ -78,14 +79,14 @@ extension Check {
             for id in ids { try await wire.answer().expectSuccess(of: .getNetwork, id: id) }
             try await wire.expectEnd()
         },
-        Check("lines.last", "the end of what is sent ends the last line", section: section) { check in
+        Check("lines.last", "the end of the sending side ends the last line", section: section) { check in
             let wire = try await check.open()
             await wire.send(JSONValue.request(.getNetwork, id: "last").line)
             await wire.finishSending()
             try await wire.answer().expectSuccess(of: .getNetwork, id: "last")
             try await wire.expectEnd()
         },
-        Check("lines.last.cut", "also one that was cut short, which is malformed", section: section) { check in
+        Check("lines.last.cut", "a last line that is cut off is malformed", section: section) { check in
             let wire = try await check.open()
             await wire.send(JSONValue.request(.getNetwork, id: "last").line.dropLast())
             await wire.finishSending()
@@ -111,7 +112,7 @@ extension CheckRun {
         try await wire.exchange(.request(.getNetwork, id: id)).expectSuccess(of: .getNetwork, id: id)
     }
 
-    /// Sends a line, and checks the refusal and that the connection stays usable.
+    /// Sends a line. Checks that the device refuses it and that the connection stays usable.
     func refuses(_ line: JSONValue, _ code: ErrorCode, id: String?, field: String? = nil) async throws {
         try await refuses(line.line, code, id: id, field: field)
     }
@@ -126,7 +127,8 @@ extension CheckRun {
 }
 
 extension Answer {
-    /// - Parameter id: nil if it is already checked.
+    /// Checks that a request succeeded and that the answer's members are as documented.
+    /// - Parameter id: ID of the request; nil if it is already checked.
     func expectSuccess(of type: MessageType, id: String?) throws {
         if let id { try expectID(.text(id)) }
         guard let body = json["body"] else { throw Deviation("\(type.rawValue) succeeds", got: summary) }
@@ -151,7 +153,10 @@ extension Check {
             let wire = try await check.open()
             try await wire.exchange(line(of: ProtocolLimits.lineLength)).expectSuccess(of: .getNetwork, id: "long")
         },
-        Check("limits.line.tooLong", "one byte more is answered lineTooLong, and the end", section: section) { check in
+        Check(
+            "limits.line.tooLong", "a line of 65537 bytes is answered lineTooLong, then the device closes",
+            section: section
+        ) { check in
             let wire = try await check.open()
             await wire.send(line: line(of: ProtocolLimits.lineLength + 1))
             let answer = try await wire.answer()
@@ -159,13 +164,13 @@ extension Check {
             try answer.expectID(nil)
             try await wire.expectEnd()
         },
-        Check("limits.line.endless", "a line without end is answered before it ends", section: section) { check in
+        Check("limits.line.endless", "an endless line is answered while it arrives", section: section) { check in
             let wire = try await check.open()
             await wire.send(Array(repeating: UInt8(ascii: "x"), count: ProtocolLimits.lineLength + 1))
             try await wire.answer().expectRefusal(.lineTooLong)
             try await wire.expectEnd()
         },
-        Check("limits.line.after", "nothing after a line that is too long is obeyed", section: section) { check in
+        Check("limits.line.after", "a request after a line that is too long is ignored", section: section) { check in
             let wire = try await check.open()
             await wire.send(
                 line(of: ProtocolLimits.lineLength + 1) + [UInt8(ascii: "\n")]
@@ -205,7 +210,7 @@ extension Check {
         },
     ]
 
-    /// Base64 of 32 zero bytes, which no hash equals.
+    /// Base64 of 32 zero bytes. No network has this hash.
     static let unknownHash = String(repeating: "A", count: 43) + "="
 
     /// Returns a request of this length in bytes.

@@ -4,7 +4,7 @@ import JSONValues
 
 extension Check {
     static let lists = [
-        update("answer", "the answer is the new list, with the next revision") { check in
+        update("answer", "the answer has the new list with a higher revision") { check in
             let wire = try await check.open()
             let before: BackupList = try await wire.get(.getBackups)
             let network = try check.fresh()
@@ -14,7 +14,7 @@ extension Check {
             let read: BackupList = try await wire.get(.getBackups)
             try expect("the list that is read afterwards", read.shown, is: after.shown)
         },
-        update("replaces", "a list replaces the whole list before") { check in
+        update("replaces", "a list replaces the earlier list") { check in
             let wire = try await check.open()
             let (first, second) = (try check.fresh(), try check.fresh())
             _ = try await check.update([first], on: wire)
@@ -25,7 +25,7 @@ extension Check {
             let wire = try await check.open()
             let networks = [try check.fresh(), try check.fresh()]
             let kept = try check.kept(leaving: 2)
-            // Test both orders, in case the device sorts.
+            // Test both orders, because a device that sorts would pass one of them.
             for (first, last) in [(networks[0], networks[1]), (networks[1], networks[0])] {
                 let entries = [check.entry(first)] + kept
                 let body: JSONValue = .networks(entries + [check.entry(last)])
@@ -34,7 +34,7 @@ extension Check {
                 try expect("the network sent last", list.networks.last?.ssid, is: last.ssid)
             }
         },
-        update("empty", "an empty list is a list") { check in
+        update("empty", "an empty list is accepted") { check in
             let list: BackupList = try await check.open().get(
                 .updateBackups, .networks(check.kept(leaving: check.baseline.backups.max)))
             try expect("an empty list", list.networks.isEmpty, got: "\(list.networks.count) networks")
@@ -44,7 +44,7 @@ extension Check {
             let list = try await check.fill(on: wire)
             try expect("a full list", list.networks.count, is: list.max)
         },
-        update("hidden", "a network stays hidden or not, as it was sent") { check in
+        update("hidden", "a network keeps its member hidden") { check in
             let wire = try await check.open()
             let fresh = try check.fresh()
             let hidden = CheckNetwork(ssid: fresh.ssid, password: fresh.password, isHidden: true)
@@ -71,14 +71,14 @@ extension Check {
                 Array("e\u{301}".utf8), Array("\u{e9}".utf8),
             ])
         },
-        update("ssid.hexOfText", "text may come in hexadecimal digits, too", section: "Names of networks") { check in
+        update("ssid.hexOfText", "ssidHex may have the digits of a text", section: "Names of networks") { check in
             let wire = try await check.open()
             let network = try check.fresh()
             let entry: JSONValue = ["ssidHex": .text(Hex.string(network.ssid.bytes).uppercased()), "security": "open"]
             let list: BackupList = try await wire.get(.updateBackups, .networks(check.kept(leaving: 1) + [entry]))
             try expect("the SSID", list.networks.last?.ssid, is: network.ssid)
         },
-        update("ifRevision", "an update for the present revision is accepted") { check in
+        update("ifRevision", "an update for the current revision is accepted") { check in
             let wire = try await check.open()
             let before: BackupList = try await wire.get(.getBackups)
             let entry = check.entry(try check.fresh())
@@ -87,7 +87,7 @@ extension Check {
             ])
             let _: BackupList = try await wire.get(.updateBackups, body)
         },
-        update("race", "of two updates for one revision exactly one wins") { check in
+        update("race", "exactly one of two updates for one revision is accepted") { check in
             let wires = [try await check.open(), try await check.open()]
             let before: BackupList = try await wires[0].get(.getBackups)
             var bodies: [(wire: Wire, body: JSONValue?)] = []
@@ -111,7 +111,7 @@ extension Check {
             }
             try expect("one refusal", refusals, is: 1)
         },
-        update("address", "a static address is told, kept with the hash, changed with it and taken back") { check in
+        update("address", "a static address is stored, kept with the hash, changed and removed") { check in
             try check.needsFeature("address")
             let wire = try await check.open()
             let network = try check.fresh()
@@ -140,7 +140,7 @@ extension Check {
             try await wire.ask(.updateBackups, .networks(Array(both))).expectRefusal(
                 .malformed, field: "body.networks[\(both.count - 1)].dhcp")
         },
-        update("event", "each subscriber hears of a change", section: "Events") { check in
+        update("event", "each subscriber gets an event for a change", section: "Events") { check in
             let (wire, other) = (try await check.listening(), try await check.listening())
             let list = try await check.update([try check.fresh()], on: wire)
             for wire in [wire, other] {
@@ -159,12 +159,12 @@ extension Check {
 }
 
 extension CheckRun {
-    /// Stores these networks next to the device's own.
+    /// Stores these networks in addition to the networks that the device already stores.
     func update(_ networks: [CheckNetwork], on wire: Wire) async throws -> BackupList {
         var entries = try kept(leaving: networks.count)
         for network in networks { entries.append(entry(network)) }
         let list: BackupList = try await wire.get(.updateBackups, .networks(entries))
-        try expect("as many networks as were sent", list.networks.count, is: entries.count)
+        try expect("the number of networks that were sent", list.networks.count, is: entries.count)
         return list
     }
 
@@ -190,7 +190,7 @@ extension JSONValue {
 }
 
 extension BackupList {
-    /// The parts that must be equal in equal lists. Measured values can differ.
+    /// Parts that must be equal in equal lists. Measured values can differ, so they are omitted.
     var shown: [String] { ["\(revision)"] + networks.map { "\($0.ssid) \($0.hash) \($0.isHidden)" } }
 }
 
@@ -212,23 +212,23 @@ extension Check {
                 try await wire.ask(.updateBackups, .networks(entries)).expectRefusal(bad.code, field: field)
             }
         } + [
-            update("tooManyNetworks", "one network more than the maximum is refused, and the list stands") { check in
+            update("tooManyNetworks", "a list with one network more than the maximum is refused") { check in
                 let wire = try await check.open()
                 let full = try await check.fill(on: wire)
                 let entries = full.references + [check.entry(try check.fresh())]
                 try await wire.ask(.updateBackups, .networks(entries)).expectRefusal(
                     .tooManyNetworks, details: ["max": .integer(full.max), "count": .integer(entries.count)])
                 let read: BackupList = try await wire.get(.getBackups)
-                try expect("the list as it was", read.shown, is: full.shown)
+                try expect("the unchanged list", read.shown, is: full.shown)
             },
-            update("duplicateNetwork", "a network that is named twice is refused") { check in
+            update("duplicateNetwork", "a list that names a network twice is refused") { check in
                 let wire = try await check.open()
                 let network = try check.fresh()
                 let kept = try check.kept(leaving: 2)
                 let twice = [check.entry(network), check.entry(network)]
                 try await wire.ask(.updateBackups, .networks(kept + twice)).expectRefusal(.duplicateNetwork)
             },
-            update("duplicateHash", "also where it is named by its hash and by its SSID") { check in
+            update("duplicateHash", "a list that names a network by hash and by SSID is refused") { check in
                 let wire = try await check.open()
                 let network = try check.fresh()
                 let list = try await check.update([network], on: wire)
@@ -236,7 +236,7 @@ extension Check {
                     try check.kept(leaving: 2) + list.references.suffix(1) + [check.entry(network)]
                 try await wire.ask(.updateBackups, .networks(entries)).expectRefusal(.duplicateNetwork)
             },
-            update("revisionConflict", "an update for another revision is refused, with the present one") { check in
+            update("revisionConflict", "an update for another revision is refused with the current revision") { check in
                 let wire = try await check.open()
                 let before: BackupList = try await wire.get(.getBackups)
                 for revision in [before.revision - 1, before.revision + 1, -1, Int.max] {
@@ -247,7 +247,7 @@ extension Check {
             },
         ]
 
-    /// Checks that a good entry before the bad one is not stored, and that no event is published.
+    /// Checks that an update with a bad entry stores no good entry and publishes no event.
     static let atomicity: [Check] =
         BadEntry.all.map { bad in
             Check(
@@ -258,7 +258,8 @@ extension Check {
             }
         } + [
             Check(
-                "backups.atomic.revisionConflict", "nor does an update for another revision", section: "backups.update",
+                "backups.atomic.revisionConflict", "an update for another revision changes nothing",
+                section: "backups.update",
                 touchesBackups: true
             ) { check in
                 let wire = try await check.listening()
@@ -279,7 +280,7 @@ private struct BadEntry: Sendable {
     let what: String
     let code: ErrorCode
     let field: String?
-    /// A device without this feature ignores the entry's members.
+    /// Required feature of the device. A device without it ignores the entry's members.
     var feature: String?
     let entry: @Sendable (CheckRun, Wire) async throws -> JSONValue
 
@@ -300,7 +301,9 @@ private struct BadEntry: Sendable {
         BadEntry("unknownNetwork", "a hash that the device does not know", .unknownNetwork) { _, _ in
             ["hash": .text(Check.unknownHash)]
         },
-        BadEntry("hash.notBase64", "a hash that is none", .malformed, field: "hash") { _, _ in ["hash": "deadbeef"] },
+        BadEntry("hash.notBase64", "a hash that is not Base64", .malformed, field: "hash") { _, _ in
+            ["hash": "deadbeef"]
+        },
         BadEntry("hash.short", "a hash of 31 bytes", .malformed, field: "hash") { _, _ in
             ["hash": .text(String(repeating: "A", count: 42) + "==")]
         },
@@ -323,7 +326,8 @@ private struct BadEntry: Sendable {
         BadEntry("ssidHex.odd", "an odd number of hexadecimal digits", .malformed, field: "ssidHex") { _, _ in
             ["ssidHex": "fff", "security": "open"]
         },
-        BadEntry("ssidHex.notHex", "hexadecimal digits that are none", .malformed, field: "ssidHex") { _, _ in
+        BadEntry("ssidHex.notHex", "an ssidHex with other characters than digits", .malformed, field: "ssidHex") {
+            _, _ in
             ["ssidHex": "zz", "security": "open"]
         },
         BadEntry("ssid.both", "ssid and ssidHex at once", .malformed, field: "ssid") { _, _ in
@@ -335,7 +339,9 @@ private struct BadEntry: Sendable {
         BadEntry("password.long", "a password of 64 characters", .invalidPassword, field: "password") { check, _ in
             try check.fresh().json.with(["password": .text(String(repeating: "p", count: 64))])
         },
-        BadEntry("password.notASCII", "a password with other than ASCII", .invalidPassword, field: "password") {
+        BadEntry(
+            "password.notASCII", "a password with other characters than ASCII", .invalidPassword, field: "password"
+        ) {
             check, _ in
             try check.fresh().json.with(["password": "\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}"])
         },
@@ -346,12 +352,13 @@ private struct BadEntry: Sendable {
             check, _ in
             try check.fresh().json.with(["password": "12345678", "security": "open"])
         },
-        BadEntry("security.enterprise", "a network that asks for a user", .unsupported, field: "security") { check, _ in
+        BadEntry("security.enterprise", "an enterprise network without a credential", .unsupported, field: "security") {
+            check, _ in
             try check.fresh().json.with(["password": "12345678", "security": "enterprise"])
         },
     ]
 
-    /// Invalid credentials, above all ones that would accept any server.
+    /// Invalid credentials. The most dangerous ones would accept any server.
     private static let badCredentials: [BadEntry] = {
         let sound: JSONValue = [
             "method": "peap", "identity": "harness", "password": "harness-password",
@@ -371,18 +378,18 @@ private struct BadEntry: Sendable {
         return [
             bad("unchecked", "a server that is not checked", field: "caCertificate", ["caCertificate": .null]),
             bad(
-                "anyName", "any server of the system's authorities", field: "serverName",
+                "anyName", "the system's authorities without a server name", field: "serverName",
                 ["caCertificate": .null, "systemAuthorities": true]),
             bad(
-                "twoAuthorities", "an authority and those of the system", field: "caCertificate",
+                "twoAuthorities", "a certificate authority in addition to the system's", field: "caCertificate",
                 ["systemAuthorities": true]),
-            bad("notPEM", "a certificate that is none", field: "caCertificate", ["caCertificate": "harness"]),
+            bad("notPEM", "a certificate that is not PEM", field: "caCertificate", ["caCertificate": "harness"]),
             bad("serverName", "a server's name with a wildcard", field: "serverName", ["serverName": "*.example.com"]),
             bad("identity", "no identity", field: "identity", ["identity": .null]),
             bad("password", "no password", field: "password", ["password": .null]),
-            bad("method", "a method that is not known", .malformed, field: "method", ["method": "md5"]),
-            bad("inner", "a password in the plain inside of PEAP", field: "inner", ["inner": "pap"]),
-            bad("key", "a private key beside a password", field: "privateKey", ["privateKey": "harness"]),
+            bad("method", "an unknown method", .malformed, field: "method", ["method": "md5"]),
+            bad("inner", "PAP as the inner method of PEAP", field: "inner", ["inner": "pap"]),
+            bad("key", "a private key in addition to a password", field: "privateKey", ["privateKey": "harness"]),
         ]
     }()
 
@@ -400,9 +407,9 @@ private struct BadEntry: Sendable {
             return entry
         }
         return [
-            bad("bare", "an address without the length of a prefix", field: "address", ["address": "192.168.1.20"]),
+            bad("bare", "an address without a prefix length", field: "address", ["address": "192.168.1.20"]),
             bad("name", "an address that is a name", field: "address", ["address": "router/24"]),
-            bad("ipv6", "an address of IPv6", field: "address", ["address": "2001:db8::20/64"]),
+            bad("ipv6", "an IPv6 address", field: "address", ["address": "2001:db8::20/64"]),
             bad("short", "a prefix of 7 bits", field: "address", ["address": "192.168.1.20/7"]),
             bad("long", "a prefix of 33 bits", field: "address", ["address": "192.168.1.20/33"]),
             bad("network", "the address of the network itself", field: "address", ["address": "192.168.1.0/24"]),
@@ -410,22 +417,22 @@ private struct BadEntry: Sendable {
             bad("loopback", "a loopback address", field: "address", ["address": "127.0.0.2/8"]),
             bad("multicast", "a multicast address", field: "address", ["address": "224.0.0.20/24"]),
             bad("number", "an address that is a number", .malformed, field: "address", ["address": 192]),
-            bad("missing", "no address beside a gateway", .malformed, field: "address", ["address": .null]),
-            bad("gateway.outside", "a gateway of another network", field: "gateway", ["gateway": "192.168.2.1"]),
+            bad("missing", "a gateway without an address", .malformed, field: "address", ["address": .null]),
+            bad("gateway.outside", "a gateway in another network", field: "gateway", ["gateway": "192.168.2.1"]),
             bad("gateway.self", "the device as its gateway", field: "gateway", ["gateway": "192.168.1.20"]),
-            bad("gateway.ipv6", "a gateway of IPv6", field: "gateway", ["gateway": "2001:db8::1"]),
+            bad("gateway.ipv6", "an IPv6 gateway", field: "gateway", ["gateway": "2001:db8::1"]),
             bad("gateway.name", "a gateway that is a name", .malformed, field: "gateway", ["gateway": "router"]),
             bad(
                 "nameServers.name", "a name server that is a name", .malformed, field: "nameServers[1]",
                 ["nameServers": ["192.168.1.1", "dns.example.com"]]),
             bad(
-                "nameServers.none", "a name server that no host is", field: "nameServers[1]",
+                "nameServers.none", "a name server that is not a host address", field: "nameServers[1]",
                 ["nameServers": ["192.168.1.1", "0.0.0.0"]]),
             bad(
                 "nameServers.four", "four name servers", field: "nameServers",
                 ["nameServers": ["192.168.1.1", "192.168.1.2", "192.168.1.3", "192.168.1.4"]]),
             bad(
-                "nameServers.text", "name servers that are no list", .malformed, field: "nameServers",
+                "nameServers.text", "name servers that are not a list", .malformed, field: "nameServers",
                 ["nameServers": "192.168.1.1"]),
         ]
     }()
@@ -444,14 +451,14 @@ extension CheckRun {
         try await expectUnchanged(before, on: wire)
     }
 
-    /// Checks that the list is unchanged and that no event is published. The next change event must be from this
-    /// function's own update.
+    /// Checks that the list is unchanged and that the device has published no event. The next change event must belong
+    /// to this function's update.
     fileprivate func expectUnchanged(_ before: BackupList, on wire: Wire) async throws {
         let after: BackupList = try await wire.get(.getBackups)
-        try expect("the list as it was", after.shown, is: before.shown)
+        try expect("the unchanged list", after.shown, is: before.shown)
         let change = try await update([try fresh()], on: wire)
         let received = try await wire.event("backups.changed") { $0.backups }
-        try expect("no event of an update that was refused", received.shown, is: change.shown)
+        try expect("no event for the refused update", received.shown, is: change.shown)
     }
 }
 

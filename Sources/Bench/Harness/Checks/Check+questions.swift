@@ -3,7 +3,7 @@ import AppProtocol
 
 extension Check {
     static let questions = [
-        Check("capabilities.get", "says what the device can do", section: "capabilities.get") { check in
+        Check("capabilities.get", "the answer has the device's capabilities", section: "capabilities.get") { check in
             let wire = try await check.open()
             let capabilities: Capabilities = try await wire.get(.getCapabilities)
             try expect(
@@ -15,12 +15,12 @@ extension Check {
             let list: BackupList = try await wire.get(.getBackups)
             try expect("the maximum in backups.get", list.max, is: capabilities.maxBackupNetworks)
         },
-        Check("capabilities.deviceId", "names the device that was asked for", section: "capabilities.get") { check in
+        Check("capabilities.deviceId", "the answer has the requested device id", section: "capabilities.get") { check in
             let key = try check.key()
             let capabilities: Capabilities = try await check.open().get(.getCapabilities)
             try expect("deviceId", capabilities.deviceId, is: key.deviceId)
         },
-        Check("network.get", "says where the device is connected", section: "network.get") { check in
+        Check("network.get", "the answer has the device's connection", section: "network.get") { check in
             let wire = try await check.open()
             let answer = try await wire.ask(.getNetwork)
             let status = try answer.body(of: .getNetwork, as: NetworkStatus.self)
@@ -35,7 +35,7 @@ extension Check {
                 try expect("an address while it is online", !status.addresses.isEmpty, got: "none")
             }
         },
-        Check("network.get.flags", "the flags are those of the uplink and the state", section: "network.get") { check in
+        Check("network.get.flags", "the flags match the uplink and the state", section: "network.get") { check in
             let status: NetworkStatus = try await check.open().get(.getNetwork)
             if status.flags.contains(.switchInProgress) {
                 try expect("no second switch during one", !status.flags.contains(.canSwitch), got: "flag 2 with flag 4")
@@ -44,13 +44,13 @@ extension Check {
                 try expect("no switch over this uplink", !status.flags.contains(.canSwitch), got: "flag 2")
             }
         },
-        Check("backups.get", "says what is stored, and no password", section: "backups.get") { check in
+        Check("backups.get", "the answer has the stored networks without passwords", section: "backups.get") { check in
             let list: BackupList = try await check.open().get(.getBackups)
             try expect("at most \(list.max) networks", list.networks.count <= list.max, got: "\(list.networks.count)")
             try expect(
-                "each name once", Set(list.networks.map(\.ssid)).count == list.networks.count, got: "one twice")
+                "each name once", Set(list.networks.map(\.ssid)).count == list.networks.count, got: "a name twice")
         },
-        Check("backups.get.hashes", "the hashes are those of the known passwords", section: "Names of networks") {
+        Check("backups.get.hashes", "the hashes match the known passwords", section: "Names of networks") {
             check in
             let key = try check.key()
             let list: BackupList = try await check.open().get(.getBackups)
@@ -61,7 +61,7 @@ extension Check {
                 try expect("the hash of \(network.ssid)", stored.hash, is: hash)
             }
         },
-        Check("history.get", "tells the last decisions, oldest first", section: "history.get") { check in
+        Check("history.get", "the answer has the last decisions, oldest first", section: "history.get") { check in
             let wire = try await check.open()
             let history: History = try await wire.get(.getHistory)
             let numbers = history.decisions.map(\.seq)
@@ -70,27 +70,30 @@ extension Check {
             let moments = history.decisions.map(\.monotonicMs)
             try expect("moments in order", zip(moments, moments.dropFirst()).allSatisfy(<=), got: "\(moments)")
         },
-        Check("history.get.limit", "tells no more than is asked for, the newest", section: "history.get") { check in
+        Check("history.get.limit", "the answer has the newest decisions, up to the limit", section: "history.get") {
+            check in
             let wire = try await check.open()
             let one: History = try await wire.get(.getHistory, ["limit": 1])
             try expect("at most one decision", one.decisions.count <= 1, got: "\(one.decisions.count)")
             let all: History = try await wire.get(.getHistory, ["limit": 200])
             try expect("at most 200 decisions", all.decisions.count <= 200, got: "\(all.decisions.count)")
-            // A decision may occur between the two requests.
+            // Accept a newer decision, which may occur between the two requests.
             if let newest = one.decisions.last, let last = all.decisions.last {
                 try expect("the newest decision last", last.seq >= newest.seq, got: "\(last.seq) after \(newest.seq)")
             } else {
                 try expect(
-                    "some decision, or none, in both", one.decisions.isEmpty == all.decisions.isEmpty, got: "not so")
+                    "some decision, or none, in both", one.decisions.isEmpty == all.decisions.isEmpty,
+                    got: "decisions in one only")
             }
         },
-        Check("switch.get.unknown", "a switch that never was is an unknownSwitch", section: "switch.get") { check in
+        Check("switch.get.unknown", "a query for an unknown switch is refused", section: "switch.get") { check in
             let wire = try await check.open()
             for id in ["harness-none", "", String(repeating: "s", count: 1000), "../..", "\u{0}"] {
                 try await wire.ask(.getSwitch, ["switchId": .text(id)]).expectRefusal(.unknownSwitch)
             }
         },
-        Check("switch.confirm.unknown", "nor can it be confirmed", section: "switch.confirm") { check in
+        Check("switch.confirm.unknown", "a confirmation of an unknown switch is refused", section: "switch.confirm") {
+            check in
             try await check.open().ask(.confirmSwitch, ["switchId": "harness-none"]).expectRefusal(.unknownSwitch)
         },
     ]
@@ -98,23 +101,25 @@ extension Check {
 
 extension Check {
     static let connectivity = [
-        Check("network.get.connectivity", "says what the network reaches", section: "connectivity") { check in
+        Check("network.get.connectivity", "the answer has the state of each target", section: "connectivity") { check in
             try check.needsFeature("connectivity")
             let answer = try await check.open().ask(.getNetwork)
             let status = try answer.body(of: .getNetwork, as: NetworkStatus.self)
             guard let connectivity = status.connectivity else {
-                throw Deviation("connectivity, which the features promise", got: "none")
+                throw Deviation("connectivity, as listed in the features", got: "none")
             }
             let received = answer.json["body"]?["connectivity"]?["targets"]?.array?.map { $0["online"] } ?? []
             try expect(
-                "online for the state of each target", received, is: connectivity.targets.map { .bool($0.isOnline) })
+                "a member online that matches each target's state", received,
+                is: connectivity.targets.map { .bool($0.isOnline) })
             let names = connectivity.targets.map(\.name)
             try expect("each target once", Set(names).count == names.count, got: "\(names)")
             for target in connectivity.targets where target.isOnline {
-                try expect("no reason for \(target.name), which answers", target.reason == nil, got: "one")
+                try expect("no reason for the online target \(target.name)", target.reason == nil, got: "one")
             }
         },
-        Check("diagnosis.get", "tells of every layer, from the radio upwards", section: "diagnosis.get") { check in
+        Check("diagnosis.get", "the answer has every layer, from the radio upwards", section: "diagnosis.get") {
+            check in
             try check.needsFeature("connectivity")
             let patience = check.target.patience + .seconds(ProtocolLimits.diagnosisSeconds)
             let wire: Wire
@@ -129,18 +134,19 @@ extension Check {
             let missing = Diagnosis.Layer.allCases.filter { layer in !diagnosis.steps.contains { $0.layer == layer } }
             try expect("every layer", missing.isEmpty, got: "none of \(missing)")
             for step in diagnosis.steps where step.result == .broken {
-                try expect("what to do about \(step.layer)", step.remedy != nil, got: "nothing")
+                try expect("a remedy for \(step.layer)", step.remedy != nil, got: "nothing")
             }
         },
-        Check("portal.get", "says what the user is asked for", section: "portal.get, portal.answer") { check in
+        Check("portal.get", "the answer has the open request to the user", section: "portal.get, portal.answer") {
+            check in
             try check.needsFeature("portal")
             let status: PortalStatus = try await check.open().get(.getPortal)
             guard let request = status.request else {
                 try expect(
-                    "a request where the user is asked", status.portal?.state != .presentingUI, got: "none")
+                    "a request in the state presentingUI", status.portal?.state != .presentingUI, got: "none")
                 return
             }
-            try expect("the state while the user is asked", status.portal?.state, is: .presentingUI)
+            try expect("the state with an open request", status.portal?.state, is: .presentingUI)
             let count = request.fields.count
             try expect(
                 "at most \(ProtocolLimits.portalFields) fields", count <= ProtocolLimits.portalFields, got: "\(count)")
@@ -148,7 +154,8 @@ extension Check {
             try expect("each field once", Set(names).count == names.count, got: "\(names)")
         },
         Check(
-            "portal.answer.unknown", "an answer to no request is an unknownPortal", section: "portal.get, portal.answer"
+            "portal.answer.unknown", "an answer to an unknown request is refused as unknownPortal",
+            section: "portal.get, portal.answer"
         ) { check in
             try check.needsFeature("portal")
             let wire = try await check.open()
@@ -158,14 +165,14 @@ extension Check {
                 try await wire.ask(.answerPortal, ["id": .integer(id), "cancel": true]).expectRefusal(.unknownPortal)
             }
             let after: PortalStatus = try await wire.get(.getPortal)
-            if let open { try expect("the open request still", after.request?.id, is: open) }
+            if let open { try expect("the unchanged open request", after.request?.id, is: open) }
         },
     ]
 }
 
 extension Check {
     static let scans = [
-        scan("finished", "a scan is numbered, and its end is told with that number") { check in
+        scan("finished", "a scan has a number, and the event of its end has the same") { check in
             let wire = try await check.listening()
             let started = try await check.startScan(wire)
             let finished = try await wire.event("scan.finished", within: scanTime) { $0.scan }
@@ -173,7 +180,7 @@ extension Check {
             let results: ScanResults = try await wire.get(.getScan)
             try expect("lastScanId", results.lastScanId, is: started.scanId)
         },
-        scan("results", "what is in range is told strongest first, with its quality") { check in
+        scan("results", "the results are sorted by signal and have a quality") { check in
             let wire = try await check.listening()
             _ = try await check.startScan(wire)
             _ = try await wire.event("scan.finished", within: scanTime) { $0.scan }
@@ -193,7 +200,7 @@ extension Check {
             let finished = try await wire.event("scan.finished", within: scanTime) { $0.scan }
             try expect("the scan that was accepted", finished.scanId, is: started.scanId)
         },
-        scan("again", "after its end the next scan has the next number") { check in
+        scan("again", "the next scan has a higher number") { check in
             let wire = try await check.listening()
             let first = try await check.startScan(wire)
             _ = try await wire.event("scan.finished", within: scanTime) { $0.scan }
@@ -201,7 +208,7 @@ extension Check {
             try expect("a higher number", second.scanId > first.scanId, got: "\(second.scanId) after \(first.scanId)")
             _ = try await wire.event("scan.finished", within: scanTime) { $0.scan }
         },
-        scan("invalid", "impossible names and frequencies are refused") { check in
+        scan("invalid", "invalid names and frequencies are refused") { check in
             let wire = try await check.open()
             try await wire.ask(.startScan, ["frequencies": [0]]).expectRefusal(.malformed)
             try await wire.ask(.startScan, ["frequencies": [-2412]]).expectRefusal(.malformed)
@@ -210,7 +217,7 @@ extension Check {
         },
     ]
 
-    /// Time limit for a scan, in the regulatory domain with the most channels.
+    /// Time limit for a scan in the regulatory domain with the most channels.
     private static let scanTime = Duration.seconds(30)
 
     private static func scan(

@@ -6,12 +6,12 @@ import NIOSSL
 
 extension Check {
     static let refusals = [
-        secure("plain", "a request in plain text is not answered") { check in
+        secure("plain", "a request in plain text gets no answer") { check in
             let wire = try await check.open(handshake: .plain)
             await wire.send(line: .request(.getNetwork, id: "plain"))
             try await wire.expectNoAnswer(within: .seconds(3))
         },
-        secure("silent", "nothing is said before the handshake") { check in
+        secure("silent", "the device sends nothing before the handshake") { check in
             let wire = try await check.open(handshake: .plain)
             try await wire.expectNoAnswer(within: .seconds(1))
         },
@@ -23,19 +23,19 @@ extension Check {
                 try await wire.expectEnd(within: .seconds(3))
             }
         },
-        secure("longFirstLine", "a first line that does not end ends the connection") { check in
+        secure("longFirstLine", "an endless first line ends the connection") { check in
             let wire = try await check.open(handshake: .secured())
             _ = try Greeting(line: try await wire.line())
             await wire.send(Array(repeating: UInt8(ascii: "a"), count: ProtocolLimits.openingLineLength + 1))
             try await wire.expectEnd(within: .seconds(3))
         },
-        secure("wrongKey", "another key is keyRefused") { check in
+        secure("wrongKey", "a wrong key is refused as keyRefused") { check in
             try await check.expectRefusal(.keyRefused, opening: .opened(try check.otherKey()))
         },
-        secure("longerKey", "so is one that begins like the right one, and half of it") { check in
+        secure("longerKey", "a longer and a shortened key are refused as keyRefused") { check in
             let device = try check.key()
             for bytes in device.localKey.withBytes({ [Array($0) + [1], Array($0.prefix($0.count / 2))] }) {
-                // A key has at least 16 bytes.
+                // Skip keys of less than 16 bytes, which are invalid.
                 guard let other = try? device.with(Secret(bytes)) else { continue }
                 try await check.expectRefusal(.keyRefused, opening: .opened(other))
             }
@@ -74,11 +74,11 @@ extension Check {
             ]
             try await wire.ask(.openSession, body).expectRefusal(.unsupported, field: "type")
         },
-        secure("tls12", "TLS 1.2 will do for an app that has no other") { check in
+        secure("tls12", "an app can connect with TLS 1.2") { check in
             let wire = try await check.open(handshake: .opened(try check.key(), .tlsv12))
             try await wire.ask(.getNetwork).expectSuccess(of: .getNetwork, id: nil)
         },
-        secure("presharedKey", "a handshake with a pre-shared key fails unless the device is set to take one") {
+        secure("presharedKey", "a handshake with a pre-shared key fails unless a setting permits it") {
             check in
             let device = try check.key()
             let wire: Wire
@@ -88,9 +88,9 @@ extension Check {
                 return
             }
             try await wire.ask(.getNetwork).expectSuccess(of: .getNetwork, id: nil)
-            throw Obstacle("the device takes a pre-shared key (ALTNET_PRE_SHARED_KEY=yes)")
+            throw Obstacle("the device accepts a pre-shared key (ALTNET_PRE_SHARED_KEY=yes)")
         },
-        secure("owner", "after many wrong keys the owner is let in all the same") { check in
+        secure("owner", "the owner can connect after many wrong keys") { check in
             for _ in 0..<6 {
                 try await check.expectRefusal(.keyRefused, opening: .opened(try check.otherKey()))
             }
@@ -99,7 +99,7 @@ extension Check {
             let took = ContinuousClock.now - start
             try expect("the owner within 10 s", took < .seconds(10), got: "after \(took)")
         },
-        secure("truncated", "handshakes that break off leave the owner's way open") { check in
+        secure("truncated", "the owner can connect after handshakes that break off") { check in
             for length in [0, 1, 5, 6, 40] {
                 let wire = try await check.open(handshake: .plain)
                 await wire.send(Array(beginningOfHello.prefix(length)))
@@ -107,9 +107,9 @@ extension Check {
             }
             try await check.open().ask(.getNetwork).expectSuccess(of: .getNetwork, id: nil)
         },
-        secure("halfOpen", "handshakes that never end leave the owner's way open") { check in
+        secure("halfOpen", "the owner can connect during handshakes that do not end") { check in
             for _ in 0..<20 {
-                // The device may refuse some of them.
+                // Ignore failures, because the device may refuse some of these connections.
                 guard let wire = try? await check.open(handshake: .plain) else { continue }
                 await wire.write(Array(beginningOfHello))
             }
@@ -171,7 +171,8 @@ extension Wire {
         }
     }
 
-    /// Waits for the end of the connection or the limit. Accepts anything except a protocol line, such as TLS alerts.
+    /// Waits for the end of the connection or of the time limit. Accepts any data except a protocol line, such as TLS
+    /// alerts.
     fileprivate func expectNoAnswer(within limit: Duration) async throws {
         let deadline = ContinuousClock.now + limit
         while case .line(let line) = try await next(within: deadline - .now) {
@@ -181,10 +182,10 @@ extension Wire {
 }
 
 extension Check {
-    /// Lines that are not requests. The answer is `malformed`, with the line's ID if it has one.
+    /// Lines that are not requests. The device must answer `malformed`, with the line's ID if it has one.
     static let malformedLines = [
-        malformed("notJSON", "text that is no JSON", "hello"),
-        malformed("truncated", "JSON that ends too soon", #"{"v":1,"id":"a","type":"#),
+        malformed("notJSON", "text that is not JSON", "hello"),
+        malformed("truncated", "truncated JSON", #"{"v":1,"id":"a","type":"#),
         malformed("twoObjects", "two objects on a line", #"{"v":1,"id":"a","type":"network.get"}{}"#),
         malformed("array", "a list", #"[{"v":1,"id":"a","type":"network.get"}]"#),
         malformed("text", "a JSON string", #""network.get""#),
@@ -199,7 +200,7 @@ extension Check {
         malformed(
             "textVersion", "a version that is text", #"{"v":"1","id":"a","type":"network.get"}"#, id: "a", field: "v"),
         malformed(
-            "fraction", "a version that is no whole number", #"{"v":1.5,"id":"a","type":"network.get"}"#, id: "a",
+            "fraction", "a version that is not a whole number", #"{"v":1.5,"id":"a","type":"network.get"}"#, id: "a",
             field: "v"),
         malformed("noType", "no type", #"{"v":1,"id":"a"}"#, id: "a", field: "type"),
         malformed("numericType", "a type that is a number", #"{"v":1,"id":"a","type":1}"#, id: "a", field: "type"),
@@ -219,21 +220,21 @@ extension Check {
             #"{"v":1,"id":"a","type":"events.subscribe","body":{"since":99999999999999999999}}"#, id: "a",
             field: "body.since"),
         malformed(
-            "endlessNumber", "a number beyond all others",
+            "endlessNumber", "a number with an extreme exponent",
             #"{"v":1,"id":"a","type":"history.get","body":{"limit":1e400}}"#, id: "a", field: "body.limit"),
         malformed(
             "fractionalEntry", "a list with a number that is not whole",
             #"{"v":1,"id":"a","type":"scan.start","body":{"frequencies":[2412,2417.5]}}"#, id: "a",
             field: "body.frequencies[1]"),
         malformed(
-            "textNumber", "text in the place of a number",
+            "textNumber", "text instead of a number",
             #"{"v":1,"id":"a","type":"backups.update","body":{"networks":[],"ifRevision":"5"}}"#, id: "a",
             field: "body.ifRevision", touchesBackups: true),
         malformed(
-            "nullNumber", "null in the place of a number that is needed",
+            "nullNumber", "null instead of a required number",
             #"{"v":1,"id":"a","type":"portal.answer","body":{"id":null,"cancel":true}}"#, id: "a", field: "body.id"),
         malformed(
-            "networksNoList", "networks that are no list",
+            "networksNoList", "networks that are not a list",
             #"{"v":1,"id":"a","type":"backups.update","body":{"networks":{}}}"#, id: "a", field: "body.networks",
             touchesBackups: true),
         malformed(
@@ -284,7 +285,7 @@ extension Check {
 
 extension Check {
     static let robustness = [
-        robust("connections", "of too many connections the last ones are told busy, the first is served") { check in
+        robust("connections", "connections beyond the limit are refused as busy, the first is served") { check in
             let first = try await check.open()
             try await first.ask(.getNetwork).expectSuccess(of: .getNetwork, id: nil)
             var refused = 0
@@ -303,7 +304,7 @@ extension Check {
                 if refused == 3 { break }
             }
             try expect("busy, long before the 64th connection", refused == 3, got: "\(refused) times")
-            // The device refuses before any request.
+            // The device must refuse before it reads any request.
             let silent = try await check.open()
             try await silent.answer().expectRefusal(.busy)
             try await silent.expectEnd()
@@ -311,12 +312,12 @@ extension Check {
             await check.closeConnections()
             try await check.expectServed()
         },
-        robust("abrupt", "connections that come and go leave nothing behind") { check in
+        robust("abrupt", "many short connections have no lasting effect") { check in
             for _ in 0..<100 { await (try await check.open()).close() }
             try await check.expectServed()
         },
-        robust("garbage", "bytes of any sort are answered with errors, or with the end") { check in
-            // Equal bytes in each run: xorshift64 (Marsaglia, 2003).
+        robust("garbage", "random bytes are answered with errors, or the device closes") { check in
+            // Use equal bytes in each run: xorshift64 (Marsaglia, 2003).
             var state: UInt64 = 0x9e37_79b9_7f4a_7c15
             for _ in 0..<10 {
                 let wire = try await check.open()
@@ -337,13 +338,13 @@ extension Check {
             }
             try await check.expectServed()
         },
-        robust("slowReader", "an app that does not read holds up no other") { check in
+        robust("slowReader", "an app that does not read does not block other apps") { check in
             let deaf = try await check.open()
             await deaf.stopReading()
             deaf.flood((0..<5000).flatMap { JSONValue.request(.getHistory, id: "\($0)").line + [UInt8(ascii: "\n")] })
             try await check.expectServed()
         },
-        robust("flood", "an app that asks too fast is told when to go on, or is answered") { check in
+        robust("flood", "fast requests are answered, or refused with a time to wait") { check in
             let wire = try await check.open()
             wire.flood(
                 (0..<1000).flatMap { JSONValue.request(.getCapabilities, id: "\($0)").line + [UInt8(ascii: "\n")] })
@@ -360,9 +361,9 @@ extension Check {
 }
 
 extension Wire {
-    /// Checks that requests are answered in order, or refused with a time to wait. Then waits for that time.
+    /// Checks that the device answers requests in order, or refuses them with a time to wait. Then waits for that time.
     ///
-    /// Not optimised: Swift 6.3.1 crashes while splitting this function (LLVM's CoroSplit).
+    /// This function is not optimised: Swift 6.3.1 crashes while splitting it (LLVM's CoroSplit).
     @_optimize(none)
     fileprivate func expectAnswersOrRefusal(count: Int) async throws {
         var refusal: Answer?
@@ -382,7 +383,7 @@ extension Wire {
 }
 
 extension CheckRun {
-    /// Checks that the device serves a new connection once it has noticed the end of others.
+    /// Checks that the device serves a new connection after it has noticed the end of others.
     fileprivate func expectServed() async throws {
         let deadline = ContinuousClock.now + target.patience
         while true {

@@ -25,7 +25,8 @@ extension Check {
             ])
         },
         Check(
-            "hashes.edges", "passwords of 8 and of 63 characters count whole", section: section, touchesBackups: true
+            "hashes.edges", "all characters of a password count, also of 8 or 63", section: section,
+            touchesBackups: true
         ) { check in
             for length in [8, 63] {
                 let password = String(check.freshPassword().reversed()).padded(to: length)
@@ -42,7 +43,7 @@ extension Check {
             try expect("the same names", again.networks.map(\.ssid), is: first.networks.map(\.ssid))
         },
         Check(
-            "hashes.forget", "a network that was removed is known no more", section: "backups.update",
+            "hashes.forget", "the hash of a removed network is unknown", section: "backups.update",
             touchesBackups: true
         ) { check in
             let wire = try await check.open()
@@ -52,7 +53,7 @@ extension Check {
             try await wire.ask(.updateBackups, .networks(list.references)).expectRefusal(.unknownNetwork)
         },
         Check(
-            "hashes.passwordCounts", "a password beside a hash makes the entry a new one", section: "backups.update",
+            "hashes.passwordCounts", "an entry with hash and password is a new entry", section: "backups.update",
             touchesBackups: true
         ) { check in
             let wire = try await check.open()
@@ -66,7 +67,7 @@ extension Check {
             try expect("the same SSID", list.networks.last?.ssid, is: network.ssid)
         },
         Check(
-            "hashes.distinct", "another password is another hash", section: section, touchesBackups: true
+            "hashes.distinct", "another password gives another hash", section: section, touchesBackups: true
         ) { check in
             let wire = try await check.open()
             let network = try check.fresh()
@@ -103,13 +104,14 @@ extension String {
 
 extension Check {
     static let sealing = [
-        Check("key.agree", "gives a key to seal passwords with", section: "key.agree") { check in
+        Check("key.agree", "the answer has a key for sealing passwords", section: "key.agree") { check in
             let wire = try await check.open()
             let key = try await check.sealingKey(wire)
             let again = try await check.sealingKey(wire)
-            // The device may change its key at any time, but only together with the ID.
+            // The device may change its key at any time, but must then also change the ID.
             try expect(
-                "one name for one key", (key.keyId == again.keyId) == (key.publicKey == again.publicKey), got: "not so")
+                "a new ID exactly for a new key", (key.keyId == again.keyId) == (key.publicKey == again.publicKey),
+                got: "only one changed")
             try expect("a key that is not all zero", key.publicKey.contains { $0 != 0 }, got: "32 zero bytes")
         },
         seal("accepted", "a sealed password is stored like a plain one") { check in
@@ -120,14 +122,14 @@ extension Check {
             let hash = NetworkHash(
                 localKey: try check.key().localKey, ssid: network.ssid,
                 password: network.password.map { Secret(text: $0) })
-            try expect("the hash of what was sealed", list.networks.last?.hash, is: hash)
+            try expect("the hash of the sealed password", list.networks.last?.hash, is: hash)
         },
-        seal("used", "a sealed password is accepted once: sent again it is sealUsed") { check in
+        seal("used", "a sealed password that is sent again is refused as sealUsed") { check in
             let wire = try await check.open()
             let entry = try await check.sealedEntry(try check.fresh(), on: wire)
             let list: BackupList = try await wire.get(.updateBackups, .networks(check.kept(leaving: 1) + [entry]))
             try await check.refusesSealed(entry, .sealUsed, list, wire)
-            // Also refused over another connection.
+            // The device must also refuse the seal over another connection.
             try await check.refusesSealed(entry, .sealUsed, list, try await check.open())
         },
         seal("tampered", "a sealed password with one bit changed is sealInvalid") { check in
@@ -163,18 +165,19 @@ extension Check {
             ])
             try await wire.ask(.updateBackups, body).expectRefusal(.sealInvalid)
         },
-        seal("proved", "the device proves the key to seal with, for the number that was sent along") { check in
+        seal("proved", "the device proves its sealing key for the nonce of the request") { check in
             let device = try check.key()
             let wire = try await check.open()
             let nonce = Nonce.random()
             guard check.target.isNetwork else {
-                // A local program has not proved a key, so it gets no proof.
+                // A local program has not proved a key, so the device sends it no proof.
                 let body: JSONValue = ["nonce": try JSONValue(encoding: nonce)]
                 return try await wire.ask(.agreeKey, body).expectRefusal(.proofRequired)
             }
             let key: SealingKey = try await wire.get(.agreeKey, ["nonce": try JSONValue(encoding: nonce)])
             try expect("a proof", key.isProved(to: device, over: nonce), got: "none")
-            try expect("one for this number", !key.isProved(to: device, over: .random()), got: "one for any")
+            try expect(
+                "a proof for this nonce only", !key.isProved(to: device, over: .random()), got: "a proof for any nonce")
         },
         seal("otherOwner", "a password that was sealed with another local key is sealInvalid") { check in
             let wire = try await check.open()
@@ -185,7 +188,7 @@ extension Check {
             let entry = network.json.with(["sealed": try JSONValue(encoding: sealed)])
             try await check.refusesSealed(entry, .sealInvalid, list, wire)
         },
-        seal("rotated", "a key that the device does not have, or no longer, is keyRotated") { check in
+        seal("rotated", "a seal with an unknown key is refused as keyRotated") { check in
             let wire = try await check.open()
             let list: BackupList = try await wire.get(.getBackups)
             let network = try check.fresh()
@@ -194,7 +197,7 @@ extension Check {
             let entry = network.json.with(["sealed": try JSONValue(encoding: sealed)])
             try await check.refusesSealed(entry, .keyRotated, list, wire)
         },
-        seal("malformed", "what is not the Base64 of a sealed password is malformed") { check in
+        seal("malformed", "an invalid seal is malformed") { check in
             let wire = try await check.open()
             let list: BackupList = try await wire.get(.getBackups)
             let short = Data(repeating: 7, count: SealedPassword.length - 1).base64EncodedString()
@@ -211,7 +214,7 @@ extension Check {
                 try await check.refusesSealed(entry, .malformed, field: field, list, wire)
             }
         },
-        seal("atomic", "one that cannot be opened makes the whole list be refused") { check in
+        seal("atomic", "a list with an invalid seal is refused as a whole") { check in
             let wire = try await check.open()
             let list: BackupList = try await wire.get(.getBackups)
             let good = try await check.sealedEntry(try check.fresh(), on: wire)
@@ -222,7 +225,7 @@ extension Check {
             try await wire.ask(.updateBackups, .networks(entries)).expectRefusal(
                 .sealInvalid, field: "body.networks[\(entries.count - 1)].sealed")
             let read: BackupList = try await wire.get(.getBackups)
-            try expect("the list as it was", read.shown, is: list.shown)
+            try expect("the unchanged list", read.shown, is: list.shown)
         },
         Check(
             "key.seal.required", "a plain password over the network is sealRequired", section: sealingSection,
@@ -240,7 +243,7 @@ extension Check {
             try await wire.ask(.switchNetwork, plain, sealing: false).expectRefusal(
                 .sealRequired, field: "body.password")
             let read: BackupList = try await wire.get(.getBackups)
-            try expect("the list as it was", read.shown, is: list.shown)
+            try expect("the unchanged list", read.shown, is: list.shown)
         },
     ]
 
@@ -254,7 +257,7 @@ extension Check {
 }
 
 extension SealedPassword {
-    /// Returns a copy with one bit of the box changed, or with another key ID.
+    /// Returns a copy with one bit of the box changed, or with another key ID; nil if the copy is invalid.
     fileprivate func changed(at position: Int?, keyId: String) -> SealedPassword? {
         var bytes = sealed.bytes
         if let position { bytes[position] ^= 1 }
@@ -283,8 +286,8 @@ extension CheckRun {
         network.json.with(["sealed": try JSONValue(encoding: try await seal(network, on: wire))])
     }
 
-    /// Sends an update with the entry, and checks that it is refused and changes nothing.
-    /// - Parameter field: member of the entry that the error names.
+    /// Sends an update with the entry. Checks that the device refuses it and keeps its list.
+    /// - Parameter field: member of the entry that the error must name.
     fileprivate func refusesSealed(
         _ entry: JSONValue, _ code: ErrorCode, field: String = "sealed", _ list: BackupList, _ wire: Wire
     ) async throws {
@@ -292,6 +295,6 @@ extension CheckRun {
         try await wire.ask(.updateBackups, .networks(entries)).expectRefusal(
             code, field: "body.networks[\(entries.count - 1)].\(field)")
         let read: BackupList = try await wire.get(.getBackups)
-        try expect("the list as it was", read.shown, is: list.shown)
+        try expect("the unchanged list", read.shown, is: list.shown)
     }
 }

@@ -3,7 +3,7 @@ import AppProtocol
 import JSONValues
 
 extension Check {
-    /// Switches that fail, which need no second network.
+    /// Switches that fail. They need no second network.
     static let switches = [
         to("unknownNetwork", "a hash that the device does not know is an unknownNetwork") { check in
             let wire = try await check.open()
@@ -11,7 +11,7 @@ extension Check {
             try await wire.ask(.switchNetwork, ["hash": .text(unknownHash)]).expectRefusal(
                 .unknownNetwork, details: ["hash": .text(unknownHash)])
         },
-        to("invalid", "an impossible network is refused by name") { check in
+        to("invalid", "an invalid network is refused with the name of the field") { check in
             let wire = try await check.open()
             let name = try check.fresh().json
             let refusals: [(body: JSONValue, code: ErrorCode, field: String)] = [
@@ -26,7 +26,7 @@ extension Check {
                 try await wire.ask(.switchNetwork, body).expectRefusal(code, field: "body.\(field)")
             }
         },
-        to("uplink", "another uplink forbids a switch, whatever else is missing") { check in
+        to("uplink", "a switch over another uplink than Wi-Fi is refused") { check in
             let wire = try await check.open()
             let status: NetworkStatus = try await wire.get(.getNetwork)
             guard status.flags.isDisjoint(with: [.canSwitch, .switchInProgress]) else {
@@ -36,17 +36,17 @@ extension Check {
             let network = try check.fresh().json.with(["security": "open"])
             try await wire.ask(.switchNetwork, network).expectRefusal(code)
         },
-        to("alreadyAssociated", "a switch to where the device is says so, and changes nothing") { check in
+        to("alreadyAssociated", "a switch to the current network is refused as alreadyAssociated") { check in
             let wire = try await check.listening()
             let status = try await check.online(wire)
-            guard let hash = status.hash else { throw Obstacle("the device is in a network that it has not stored") }
+            guard let hash = status.hash else { throw Obstacle("the device has not stored its current network") }
             for body: JSONValue in [["hash": .text(hash.base64)], ["hash": .text(hash.base64), "confirmWithin": 60]] {
                 try await wire.ask(.switchNetwork, body).expectRefusal(.alreadyAssociated)
             }
             let after: NetworkStatus = try await wire.get(.getNetwork)
-            try expect("the link as it was", after.since, is: status.since)
+            try expect("the unchanged link", after.since, is: status.since)
         },
-        to("notFound", "a switch to what is not there ends where it began, as notFound") { check in
+        to("notFound", "a switch to a missing network is rolled back as notFound") { check in
             let (home, journey) = try await check.goNowhere()
             try expect("the outcome", journey.outcome.phase, is: .rolledBack)
             try expect("the reason", journey.outcome.reason, is: ReasonCode(.notFound))
@@ -59,7 +59,7 @@ extension Check {
             let id: JSONValue = ["switchId": .text(journey.outcome.switchId)]
             let read: SwitchStatus = try await check.open().get(.getSwitch, id)
             try expect("the outcome", read, is: journey.outcome)
-            // Other messages may have arrived meanwhile.
+            // Continue after other messages, which may have arrived meanwhile.
             _ = try await journey.wire.ask(.getNetwork)
             while let event = try await journey.wire.nextEvent(within: .milliseconds(200)) {
                 try expect(
@@ -72,7 +72,7 @@ extension Check {
             let position = try await wire.subscribe()
             let home = try await check.online(wire)
             let accepted = try await check.command(check.entry(try check.fresh()), on: wire)
-            // Use an open network. Sealing a password takes time, in which the first switch may end.
+            // Use an open network: sealing a password takes time, during which the first switch may end.
             let second = try check.fresh().json.with(["security": "open"])
             try await wire.ask(.switchNetwork, second).expectRefusal(
                 .switchInProgress, details: ["switchId": .text(accepted.switchId)])
@@ -85,7 +85,7 @@ extension Check {
             try expect("the outcome", journey.outcome.phase, is: .rolledBack)
             try await check.waitUntilOnline(in: try home.name, on: nil)
         },
-        Check("switch.confirm.notWaiting", "what does not wait cannot be confirmed", section: "switch.confirm") {
+        Check("switch.confirm.notWaiting", "a finished switch cannot be confirmed", section: "switch.confirm") {
             check in
             let (home, journey) = try await check.goNowhere(confirmWithin: 30)
             let id: JSONValue = ["switchId": .text(journey.outcome.switchId)]
@@ -93,13 +93,13 @@ extension Check {
             try await check.open().ask(.confirmSwitch, id).expectRefusal(
                 .notWaiting, details: ["phase": .text(journey.outcome.phase.rawValue)])
         },
-        to("listStands", "a switch that is rolled back leaves nothing in the list") { check in
+        to("listStands", "a switch that is rolled back does not change the list") { check in
             let wire = try await check.open()
             let before: BackupList = try await wire.get(.getBackups)
             let (home, _) = try await check.goNowhere()
             try await check.waitUntilOnline(in: home, on: nil)
             let after: BackupList = try await check.open().get(.getBackups)
-            try expect("the list as it was", after.shown, is: before.shown)
+            try expect("the unchanged list", after.shown, is: before.shown)
         },
     ]
 
@@ -125,7 +125,7 @@ extension CheckRun {
 }
 
 extension NetworkStatus {
-    /// Name of the current network. Check the state first.
+    /// SSID of the current network. Throws if there is none, so check the state first.
     var name: SSID {
         get throws(Obstacle) {
             guard let ssid else { throw Obstacle("the device is in no network") }
@@ -153,7 +153,7 @@ extension Check {
             try await check.waitUntilOnline(in: network.ssid, on: network)
             try await check.goHome(to: home)
         },
-        to("events", "a switch is told: its progress, the decision, the network") { check in
+        to("events", "a switch publishes its progress, its decision and the network") { check in
             let (network, home, wire, position) = try await check.switchSetup()
             let accepted = try await check.command(check.entry(network.asCheckNetwork), on: wire)
             let journey = try await check.follow(accepted, on: wire, stream: position.stream, to: network)
@@ -169,7 +169,7 @@ extension Check {
             try expect("an event of each kind", missing.isEmpty, got: "no \(missing.sorted().joined(separator: ", "))")
             try await check.goHome(to: home)
         },
-        to("confirmed", "a switch that is confirmed over the new network stands") { check in
+        to("confirmed", "a switch that is confirmed over the new network is committed") { check in
             let (network, home, wire, position) = try await check.switchSetup()
             let entry = check.entry(network.asCheckNetwork).with(["confirmWithin": 60])
             let accepted = try await check.command(entry, on: wire)
@@ -179,16 +179,16 @@ extension Check {
             let id: JSONValue = ["switchId": .text(accepted.switchId)]
             let confirmed: SwitchStatus = try await arrival.wire.get(.confirmSwitch, id)
             try expect(
-                "committed, or heard", [.committed, .validating, .waitingForAddress].contains(confirmed.phase),
+                "committed or a later phase", [.committed, .validating, .waitingForAddress].contains(confirmed.phase),
                 got: confirmed.phase.rawValue)
             let journey = try await check.follow(accepted, on: arrival.wire, stream: position.stream, to: network)
             try expect("the outcome", journey.outcome.phase, is: .committed)
             try await check.waitUntilOnline(in: network.ssid, on: network)
             let again: SwitchStatus = try await check.open().get(.confirmSwitch, id)
-            try expect("a second confirmation answered as the first", again.phase, is: .committed)
+            try expect("the same answer to a second confirmation", again.phase, is: .committed)
             try await check.goHome(to: home)
         },
-        to("unconfirmed", "a switch without confirmation ends where it began") { check in
+        to("unconfirmed", "a switch without confirmation is rolled back") { check in
             let (network, home, wire, position) = try await check.switchSetup()
             let entry = check.entry(network.asCheckNetwork).with(["confirmWithin": 5])
             let accepted = try await check.command(entry, on: wire)
@@ -197,7 +197,7 @@ extension Check {
             try expect("the reason", journey.outcome.reason, is: ReasonCode(.unconfirmed))
             try await check.waitUntilOnline(in: try home.name, on: nil)
         },
-        to("wrongKey", "a switch with a wrong password ends where it began, as wrongKey") { check in
+        to("wrongKey", "a switch with a wrong password is rolled back as wrongKey") { check in
             let (network, home, wire, position) = try await check.switchSetup()
             guard network.password != nil else { throw Obstacle("\(network.name) has no password") }
             let wrong = CheckNetwork(ssid: network.ssid, password: check.freshPassword())
@@ -207,7 +207,7 @@ extension Check {
             try expect("the reason", journey.outcome.reason, is: ReasonCode(.wrongKey))
             try await check.waitUntilOnline(in: try home.name, on: nil)
         },
-        to("joinOnce", "a network that is joined once is forgotten afterwards", touchesBackups: true) { check in
+        to("joinOnce", "a network that is joined once is not stored", touchesBackups: true) { check in
             try check.needsFeature("joinOnce")
             let (network, home, wire, position) = try await check.switchSetup()
             try await check.remove(network, on: wire)
@@ -236,7 +236,8 @@ extension Check {
             }
         },
         Check(
-            "accessPoints.failover", "a device whose access point goes joins a stored network", section: "history.get",
+            "accessPoints.failover", "a device that loses its access point joins a stored network",
+            section: "history.get",
             touchesBackups: true
         ) { check in
             let (network, home, wire, position) = try await check.switchSetup()
@@ -264,14 +265,14 @@ extension Check {
 extension CheckRun {
     typealias SwitchSetup = (network: BenchNetwork, home: NetworkStatus, wire: Wire, position: Subscribed)
 
-    /// Returns a network to switch to, the current status, and a subscribed connection.
+    /// Returns a network to switch to, the current status, and a subscribed connection with its position.
     fileprivate func switchSetup() async throws -> SwitchSetup {
         let wire = try await open()
         let position = try await wire.subscribe()
         let home = try await online(wire)
-        guard home.hash != nil else { throw Obstacle("the device is in a network that it has not stored") }
+        guard home.hash != nil else { throw Obstacle("the device has not stored its current network") }
         let others = bench.networks.filter { $0.ssid != home.ssid }
-        // Prefer a network outside the device's list: it leaves no trace.
+        // Prefer a network outside the device's list, because a switch to it leaves no trace.
         let stored = Set(baseline.backups.networks.map(\.ssid))
         guard let network = others.first(where: { !stored.contains($0.ssid) }) ?? others.first else {
             throw Obstacle("needs another network in --networks")
@@ -283,7 +284,7 @@ extension CheckRun {
     fileprivate func store(_ network: BenchNetwork, on wire: Wire) async throws -> NetworkHash {
         if let stored = baseline.backups.networks.first(where: { $0.ssid == network.ssid }) { return stored.hash }
         guard let stored = try await update([network.asCheckNetwork], on: wire).networks.last else {
-            throw Deviation("the network that was stored", got: "an empty list")
+            throw Deviation("the stored network", got: "an empty list")
         }
         return stored.hash
     }
@@ -295,8 +296,9 @@ extension CheckRun {
         try expect("\(network.name) in the list", after.networks.contains { $0.ssid == network.ssid }, is: false)
     }
 
-    /// Returns the device's list without a network; nil if it is not stored. Not inlined: within `remove` it crashes
-    /// the optimiser (Swift 6.3.1, LLVM's CoroSplit).
+    /// Returns the device's list without a network; nil if the network is not stored.
+    ///
+    /// This function is not inlined: within `remove` it crashes the optimiser (Swift 6.3.1, LLVM's CoroSplit).
     @inline(never)
     private func entries(without network: BenchNetwork) throws(Obstacle) -> [JSONValue]? {
         guard let stored = baseline.backups.networks.first(where: { $0.ssid == network.ssid }) else { return nil }
@@ -306,7 +308,8 @@ extension CheckRun {
         return baseline.backups.networks.filter { $0.ssid != network.ssid }.map { ["hash": .text($0.hash.base64)] }
     }
 
-    /// Sends the device back. Retries, as lost frames in the air must not fail the check.
+    /// Sends the device back to its earlier network. Tries up to three times, because lost frames must not fail the
+    /// check.
     func goHome(to home: NetworkStatus) async throws {
         guard let hash = home.hash else { return }
         var outcome = SwitchPhase.committed
@@ -325,7 +328,7 @@ extension CheckRun {
             outcome = try await follow(accepted, on: wire, stream: position.stream, to: nil).outcome.phase
             if outcome == .committed { break }
         }
-        try expect("the way back", outcome, is: .committed)
+        try expect("the outcome of the switch back", outcome, is: .committed)
         try await waitUntilOnline(in: try home.name, on: nil)
     }
 

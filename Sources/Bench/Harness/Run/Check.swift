@@ -1,8 +1,8 @@
 /// One requirement of the protocol that can be checked from outside.
 public struct Check: Sendable {
-    /// Stable ID, such as `backups.update.tooMany`.
+    /// Stable ID, such as `backups.update.tooManyNetworks`.
     public let id: String
-    /// The requirement as a clause: `an update with too many networks is refused`.
+    /// The requirement as a clause: `a list with one network more than the maximum is refused`.
     public let title: String
     public let section: String
     /// Whether the check sends lists that the device stores, or would store because of a defect.
@@ -23,13 +23,14 @@ public struct Check: Sendable {
 }
 
 extension Check {
-    /// All checks in order of execution. Basic ones come first.
+    /// All checks in order of execution, basic checks first.
     public static let all =
         lines + malformedLines + limits + questions + connectivity + lists + listRefusals + atomicity + hashes + sealing
         + keys
         + scans
         + events + switches + journeys + accessPoints + refusals + robustness
 
+    /// Returns the checks whose ID matches the patterns.
     /// - Parameters:
     ///   - only: patterns of IDs to run; empty for all.
     ///   - skip: patterns of IDs to skip.
@@ -40,7 +41,7 @@ extension Check {
     }
 }
 
-/// A pattern of check IDs. `*` matches anything. Without it, a name also matches all IDs below it.
+/// A pattern of check IDs. `*` matches any text. A pattern without `*` matches an ID and all IDs below it.
 public struct Pattern: Sendable {
     private let text: String
 
@@ -79,7 +80,8 @@ struct Obstacle: Error, Equatable {
     init(_ why: String) { self.why = why }
 }
 
-/// - Parameter got: text for the report if `isAsPromised` is false.
+/// Throws a `Deviation` unless `isAsPromised` is true.
+/// - Parameter got: observed behaviour, for the report.
 func expect(_ expected: String, _ isAsPromised: Bool, got: @autoclosure () -> String) throws(Deviation) {
     guard isAsPromised else { throw Deviation(expected, got: got()) }
 }

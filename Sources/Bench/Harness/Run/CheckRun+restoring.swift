@@ -3,8 +3,9 @@ import AppProtocol
 import JSONValues
 
 extension CheckRun {
+    /// Restores the device's network and its list of networks.
     /// - Parameter baseline: state before the check.
-    /// - Returns: the new baseline, without entries that were lost and may be lost.
+    /// - Returns: the new baseline. A destructive run may lose entries of the list.
     /// - Throws: `Deviation` if the device cannot be restored.
     func restore(to baseline: Baseline) async throws -> Baseline {
         try await restoreNetwork()
@@ -17,10 +18,10 @@ extension CheckRun {
         if baseline.isKept(in: after) { return baseline }
         if isDestructive { return baseline.without(lostFrom: after) }
         let names = baseline.backups.networks.filter { lost in !after.networks.contains { $0.hash == lost.hash } }
-        throw Deviation("the list that the device had before", got: "one without \(names.map(\.ssid.description))")
+        throw Deviation("the earlier list", got: "one without \(names.map(\.ssid.description))")
     }
 
-    /// Returns entries for the earlier list: hashes that the device still has, else passwords.
+    /// Returns entries that restore the earlier list: by hash if the device still has the network, else by password.
     private func entries(of baseline: Baseline, over now: BackupList) async throws -> [JSONValue] {
         var entries: [JSONValue] = []
         for network in baseline.backups.networks {
@@ -37,7 +38,7 @@ extension CheckRun {
         return entries
     }
 
-    /// Waits for running switches, and sends the device back to its earlier network.
+    /// Waits for running switches. Then sends the device back to its earlier network.
     private func restoreNetwork() async throws {
         guard let home = baseline.network.ssid, baseline.network.state == .online else { return }
         let deadline = ContinuousClock.now + target.switchTime
@@ -56,7 +57,7 @@ extension CheckRun {
         try await openPatiently().get(.getNetwork)
     }
 
-    /// Returns the newest connection if it works, else a new one to any address of the device. Retries for
+    /// Returns the newest connection if it works, else a new connection to any of the device's addresses. Retries for
     /// `target.switchTime`.
     private func openPatiently() async throws -> Wire {
         if let wire = newestWire {
@@ -68,7 +69,7 @@ extension CheckRun {
             for place in [nil] + bench.networks.filter({ $0.address != nil }) {
                 follow(to: place)
                 guard let wire = try? await open(handshake: nil, patience: .seconds(5)) else { continue }
-                // The device may still be busy with connections that have ended.
+                // The device may still be busy: it serves new connections only after it has noticed the end of others.
                 if let answer = try? await wire.ask(.getCapabilities), answer.code == nil { return wire }
                 await closeConnections()
             }
@@ -100,7 +101,7 @@ struct Baseline: Sendable {
 
     var irreplaceable: [BackupNetwork] { backups.networks.filter { known[$0.hash] == nil } }
 
-    /// Returns the entries to keep while others are tested.
+    /// Returns the entries to keep while a check adds others.
     /// - Parameters:
     ///   - room: required number of free entries.
     ///   - mayLose: whether to drop entries that cannot be stored again.
@@ -116,7 +117,7 @@ struct Baseline: Sendable {
         return kept.count + room > backups.max ? nil : kept
     }
 
-    /// Returns the baseline after entries were lost with permission.
+    /// Returns the baseline for a list that has lost entries with the user's permission.
     func without(lostFrom list: BackupList) -> Baseline {
         var baseline = self
         baseline.backups = list
@@ -125,7 +126,7 @@ struct Baseline: Sendable {
 
     func passwordKnown(of hash: NetworkHash) -> BenchNetwork? { known[hash] }
 
-    /// Whether the list has the earlier networks with their passwords, in order.
+    /// Whether the list has the earlier networks in order, with the same passwords.
     func isKept(in list: BackupList) -> Bool {
         list.networks.map(\.identity) == backups.networks.map(\.identity)
     }

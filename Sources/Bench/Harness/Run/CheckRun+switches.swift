@@ -6,7 +6,7 @@ struct Journey: Sendable {
     /// All reported phases in order, including the outcome.
     let phases: [SwitchPhase]
     let outcome: SwitchStatus
-    /// A subscribed connection that works now.
+    /// A subscribed connection that works at the end of the switch.
     let wire: Wire
 }
 
@@ -16,7 +16,7 @@ extension CheckRun {
         let status: NetworkStatus = try await wire.get(.getNetwork)
         guard status.state == .online, status.ssid != nil else { throw Obstacle("the device is not online over Wi-Fi") }
         guard status.flags.contains(.canSwitch) else {
-            throw Obstacle("the device does not take a switch now: its flags are \(status.flags.rawValue)")
+            throw Obstacle("the device accepts no switch now: its flags are \(status.flags.rawValue)")
         }
         return status
     }
@@ -27,10 +27,10 @@ extension CheckRun {
         return accepted
     }
 
-    /// Follows a switch to its outcome or to `phase`. Reconnects if the connection breaks or falls silent.
+    /// Follows a switch to its outcome or to `phase`. Reconnects if the connection breaks or stays silent for 3 s.
     /// - Parameters:
     ///   - wire: a subscribed connection.
-    ///   - network: destination of the device; nil if it cannot get there.
+    ///   - network: network to which the switch leads; nil if the device cannot join it.
     func follow(
         _ accepted: SwitchStatus, on wire: Wire, stream: String, to network: BenchNetwork?,
         until phase: SwitchPhase? = nil
@@ -41,8 +41,8 @@ extension CheckRun {
         while ContinuousClock.now < deadline {
             guard let event = try await wire.nextEvent(within: .seconds(3)) else {
                 if let next = try await reopen(after: wire, stream: stream, on: network) {
-                    // Close in the background: this takes seconds for a dead connection, and the device limits live
-                    // ones.
+                    // Close in the background: this takes seconds for a dead connection. Close at all, because the
+                    // device limits connections.
                     Task { [wire] in await wire.close() }
                     wire = next
                 }
@@ -92,7 +92,7 @@ extension CheckRun {
                     continue
                 }
                 let status: NetworkStatus? = try? await wire.get(.getNetwork)
-                // Close before the next one, as the device limits connections.
+                // Close before the next attempt, because the device limits connections.
                 await wire.close()
                 guard let status else { continue }
                 if status.state == .online, status.ssid == ssid { return }
@@ -105,7 +105,7 @@ extension CheckRun {
 }
 
 extension SwitchPhase {
-    /// Whether this phase can follow `phase`: in the documented order, each phase once.
+    /// Whether this phase can follow `phase`. Phases come in the documented order, each at most once.
     fileprivate func follows(_ phase: SwitchPhase?) -> Bool {
         guard let phase else { return true }
         guard let own = Self.allCases.firstIndex(of: self), let last = Self.allCases.firstIndex(of: phase) else {

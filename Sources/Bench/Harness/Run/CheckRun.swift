@@ -4,7 +4,7 @@ import AppProtocol
 import JSONValues
 import Synchronization
 
-/// One run of one check: its connections, resources and limits.
+/// One run of one check, with its connections, networks and limits.
 final class CheckRun: Sendable {
     let target: DeviceUnderTest
     let bench: Bench
@@ -33,7 +33,7 @@ final class CheckRun: Sendable {
 
     // MARK: Connections
 
-    /// Opens a connection like the owner's app. It is closed at the end of the check.
+    /// Opens a connection like the owner's app. The connection is closed at the end of the check.
     func open() async throws -> Wire {
         do {
             return try await open(handshake: nil)
@@ -46,7 +46,8 @@ final class CheckRun: Sendable {
         }
     }
 
-    /// - Parameter handshake: nil for the owner's.
+    /// Opens a connection, which is closed at the end of the check.
+    /// - Parameter handshake: start of the connection; nil for that of the owner's app.
     func open(handshake: Handshake?, patience: Duration? = nil) async throws(WireConnectFailure) -> Wire {
         let wire = try await Wire.open(
             state.withLock { $0.endpoint }, transcript, handshake: handshake, patience: patience ?? target.patience)
@@ -70,7 +71,7 @@ final class CheckRun: Sendable {
         for wire in wires { await wire.close() }
     }
 
-    /// Uses the device's address in this network from now on; nil for the usual address.
+    /// Uses the device's address in this network from now on; nil for the target's address.
     func follow(to network: BenchNetwork?) {
         guard case .network(let host, let port, let device) = target.endpoint else { return }
         let address = network?.address
@@ -92,18 +93,18 @@ final class CheckRun: Sendable {
         }
     }
 
-    /// Returns the device's entries as hashes, to include in updates so that none is lost.
+    /// Returns the device's entries as hashes. Updates include them so that no entry is lost.
     /// - Parameter room: required number of free entries.
     func kept(leaving room: Int) throws(Obstacle) -> [JSONValue] {
         guard let kept = baseline.kept(leaving: room, mayLose: isDestructive) else {
             throw Obstacle(
-                "needs room for \(room) more in a list of \(baseline.backups.max) whose networks cannot be put back: "
+                "needs \(room) free entries of \(baseline.backups.max), but its networks cannot be stored again: "
                     + "give their passwords with --networks, or --destructive")
         }
         return kept.map { ["hash": .text($0.hash.base64)] }
     }
 
-    /// Returns a nonexistent network with a unique password.
+    /// Returns a network that does not exist, with a unique SSID and password.
     func fresh() throws -> CheckNetwork {
         let number = state.withLock { state in
             state.lastNetwork += 1
@@ -120,8 +121,8 @@ final class CheckRun: Sendable {
 
     private static func random() -> String { Hex.string((0..<4).map { _ in UInt8.random(in: 0...255) }) }
 
-    /// Returns an entry of an update or the target of a switch. ``Wire/ask(_:_:sealing:)`` seals its password over the
-    /// network.
+    /// Returns the network as an entry of an update or as the target of a switch. Over the network,
+    /// ``Wire/ask(_:_:sealing:)`` seals the password.
     func entry(_ network: CheckNetwork) -> JSONValue {
         guard let password = network.password else { return network.json.with(["security": "open"]) }
         return network.json.with(["password": .text(password)])

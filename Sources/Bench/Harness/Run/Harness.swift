@@ -1,7 +1,7 @@
 import AgentModel
 import AppProtocol
 
-/// Runs checks against a device one after the other, and restores the device after each.
+/// Runs checks against a device one after the other, and restores the device after each check.
 public struct Harness: Sendable {
     private let target: DeviceUnderTest
     private let bench: Bench
@@ -15,9 +15,9 @@ public struct Harness: Sendable {
     }
 
     /// - Parameters:
-    ///   - isStopped: called before each check. If true, the remaining checks are skipped.
+    ///   - isStopped: called before each check. If it returns true, the remaining checks are skipped.
     ///   - progress: called before each check and with each result.
-    /// - Throws: `HarnessError` before the first check. The device is unchanged.
+    /// - Throws: `HarnessError` before the first check. The device is then unchanged.
     public func run(
         _ checks: [Check], isStopped: () -> Bool = { false }, progress: (Progress) -> Void = { _ in }
     ) async throws(HarnessError) -> Report {
@@ -26,7 +26,7 @@ public struct Harness: Sendable {
         if !isDestructive, checks.contains(where: \.touchesBackups), !baseline.irreplaceable.isEmpty {
             throw .wouldRisk(baseline.irreplaceable.map(\.ssid))
         }
-        // Shared by all checks, as its connection saves the device hundreds of handshakes.
+        // Share this run between all checks: its connection saves the device hundreds of handshakes.
         let caretaker = CheckRun(target: target, bench: bench, baseline: baseline, isDestructive: isDestructive)
         var results: [CheckResult] = []
         var obstacle: String?
@@ -53,7 +53,7 @@ public struct Harness: Sendable {
         case ended(CheckResult)
     }
 
-    /// Reads the state that each check must restore.
+    /// Reads the state to which each check must return.
     private func look() async throws(HarnessError) -> Baseline {
         let transcript = Transcript()
         do {
@@ -69,7 +69,7 @@ public struct Harness: Sendable {
         } catch WireConnectFailure.unreachable(let why) {
             throw .unreachable(why)
         } catch {
-            throw .unreachable("\(target.endpoint) does not let this key in")
+            throw .unreachable("\(target.endpoint) refuses this key")
         }
     }
 
@@ -90,7 +90,7 @@ public struct Harness: Sendable {
         }
         for transcript in [checkRun.transcript, caretaker.transcript] where !outcome.isFailed {
             guard let leak = transcript.leak else { continue }
-            outcome = .failed(expected: "that no password ever comes back", got: leak, exchange: transcript.lines)
+            outcome = .failed(expected: "no password from the device", got: leak, exchange: transcript.lines)
         }
         return CheckResult(check, outcome, took: took, codes: checkRun.transcript.codes, isLeftChanged: isLeftChanged)
     }
@@ -116,7 +116,7 @@ public struct Harness: Sendable {
 
 public enum HarnessError: Error, Sendable, Equatable {
     case unreachable(String)
-    /// The first answers do not follow the protocol.
+    /// The device's first answers do not follow the protocol.
     case notUnderstood(expected: String, got: String, exchange: [String])
     /// The device stores networks that a defect could lose and that the harness cannot store again.
     case wouldRisk([SSID])

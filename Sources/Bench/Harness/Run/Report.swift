@@ -33,7 +33,7 @@ public struct Report: Sendable {
 public struct CheckResult: Sendable {
     public let id: String
     public let title: String
-    /// Heading of the section in Docs/reference/protocol.md.
+    /// Heading of the requirement's section in Docs/reference/protocol.md.
     public let section: String
     public let outcome: Outcome
     public let took: Duration
@@ -43,7 +43,7 @@ public struct CheckResult: Sendable {
 
     public enum Outcome: Sendable, Equatable {
         case passed
-        /// - exchange: last lines of the check's connections, without passwords.
+        /// - exchange: last lines of the check's connections. Passwords are removed.
         case failed(expected: String, got: String, exchange: [String])
         case skipped(why: String)
 
@@ -66,7 +66,7 @@ public struct CheckResult: Sendable {
 }
 
 extension CheckResult {
-    /// Returns a line for a terminal, or several for a failed check.
+    /// Returns the result as one line for a terminal, or several lines for a failed check.
     /// - Parameter paint: colours a word with an ANSI code, or returns it unchanged.
     public func text(_ paint: (String, _ colour: Int) -> String = { text, _ in text }) -> String {
         switch outcome {

@@ -5,7 +5,7 @@ struct Answer: Sendable {
     let line: [UInt8]
     let json: JSONValue
 
-    /// - Throws: `Deviation` unless the line has the common form of answers.
+    /// - Throws: `Deviation` if the line does not have the common form of answers.
     init(_ line: [UInt8]) throws(Deviation) {
         guard let json = JSONValue(line: line), json.object != nil else {
             throw Deviation("one JSON object a line", got: Redaction.printable(line.prefix(80)))
@@ -48,9 +48,10 @@ struct Answer: Sendable {
         }
     }
 
+    /// Checks that the answer is this refusal.
     /// - Parameters:
-    ///   - field: required value of `details.field`; nil for any.
-    ///   - details: other required values.
+    ///   - field: required value of `details.field`; nil for any value.
+    ///   - details: other required details and their values.
     func expectRefusal(
         _ code: ErrorCode, field: String? = nil, details: [String: JSONValue] = [:]
     ) throws(Deviation) {
@@ -64,10 +65,10 @@ struct Answer: Sendable {
         }
     }
 
-    /// Longest time that a device may let a client wait.
+    /// Longest time for which a device may delay a client.
     static let longestWait = Duration.seconds(60)
 
-    /// Waits as long as a refusal for too many requests demands.
+    /// Waits for the time that a refusal for too many requests demands.
     func waitAsTold() async throws(Deviation) {
         guard let milliseconds = json["error"]?["details"]?["retryAfterMs"]?.integer,
             milliseconds >= 0, .milliseconds(milliseconds) <= Self.longestWait

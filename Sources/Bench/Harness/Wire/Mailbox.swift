@@ -4,7 +4,7 @@ import Synchronization
 
 enum Arrival: Sendable, Equatable {
     case line([UInt8])
-    /// The device closed its side, or the connection broke, perhaps within a line.
+    /// The device closed its side, or the connection broke, possibly within a line.
     case closed
     case nothing
 }
@@ -41,10 +41,11 @@ final class Mailbox: Sendable {
         waiting?.resume(returning: .closed)
     }
 
+    /// Returns the next line, or waits for it.
     /// - Parameters:
-    ///   - limit: if not positive, returns `.nothing` even if a line is available. A device that sends without end
-    ///     cannot delay a reader with a deadline.
-    ///   - loop: runs the timer.
+    ///   - limit: time limit. If it is not positive, returns `.nothing` even if a line is available. A device that
+    ///     sends without end therefore cannot delay a reader with a deadline.
+    ///   - loop: event loop that runs the timer.
     func next(within limit: Duration, on loop: any EventLoop) async -> Arrival {
         guard limit > .zero else { return .nothing }
         return await withCheckedContinuation { continuation in
@@ -74,7 +75,7 @@ final class MailboxHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
     private let mailbox: Mailbox
-    /// Splitter for lines that are longer than the protocol allows. Their reader reports them.
+    /// Splitter that also accepts lines longer than the protocol allows. `Wire` reports such lines.
     private var lines = LineSplitter(maximumLength: 4 * ProtocolLimits.lineLength)
 
     init(_ mailbox: Mailbox) { self.mailbox = mailbox }

@@ -1,7 +1,7 @@
 import AgentModel
 import AppProtocol
 
-// The bodies of Docs/reference/protocol.md, member by member.
+// Bodies of Docs/reference/protocol.md, member by member.
 extension Shape {
     static func body(of type: MessageType) -> Shape {
         switch type {
@@ -16,7 +16,7 @@ extension Shape {
         case .subscribe: .object([.required("seq", .integer(0 ... .max)), .required("stream", .text)])
         case .agreeKey:
             .object([.required("keyId", .text), .required("publicKey", .base64(32)), .optional("proof", .base64(32))])
-        // The device answers the request inside.
+        // Shape of an answer to `request.prove`: the device answers the request inside instead.
         case .proveRequest: .object([])
         case .openSession:
             .object([.required("proof", .base64(32)), .required("role", role), .optional("invitation", .bool)])
@@ -128,7 +128,7 @@ extension Shape {
             .optional("problem", .text),
         ])
 
-    /// Signal of a modem in dBm, which can be weaker than that of Wi-Fi.
+    /// Signal of a modem in dBm. It can be weaker than a Wi-Fi signal.
     private static let modemSignal = Shape.integer(-200...0)
     private static let modem = Shape.object([
         .required("interface", .text), .required("state", .oneOf(ModemStatus.State.allCases.map(\.rawValue))),

@@ -2,8 +2,8 @@ import AgentModel
 import FoundationEssentials
 import JSONValues
 
-/// Required form of the device's JSON. Allows unknown members, because the protocol may add some, except those that a
-/// device never sends.
+/// Required form of the device's JSON. A shape permits unknown members, because the protocol may add some. It rejects
+/// members that a device must never send.
 indirect enum Shape: Sendable {
     case bool
     case integer(ClosedRange<Int>)
@@ -31,7 +31,7 @@ indirect enum Shape: Sendable {
         let isRequired: Bool
     }
 
-    /// Returns the errors in `value` with their paths; empty if it is valid.
+    /// Returns the errors in `value` with their paths; empty if the value is valid.
     func complaints(about value: JSONValue, at path: String = "") -> [String] {
         let isRight: Bool
         switch self {
@@ -46,13 +46,13 @@ indirect enum Shape: Sendable {
                 value.text?.wholeMatch(of: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/) != nil
         case .bssid: isRight = value.text?.wholeMatch(of: /[0-9a-f]{2}(:[0-9a-f]{2}){5}/) != nil
         case .list(let entry):
-            guard let entries = value.array else { return ["\(place(path)) is no list"] }
+            guard let entries = value.array else { return ["\(place(path)) is not a list"] }
             return entries.enumerated().flatMap { entry.complaints(about: $1, at: "\(path)[\($0)]") }
         case .listOf(let count, let entry):
             if let entries = value.array, !count.contains(entries.count) { return ["\(place(path)) is not \(self)"] }
             return Shape.list(entry).complaints(about: value, at: path)
         case .object(let naming, let members):
-            guard value.object != nil else { return ["\(place(path)) is no object"] }
+            guard value.object != nil else { return ["\(place(path)) is not an object"] }
             return Self.complaints(about: value, naming, members, at: path)
         }
         return isRight ? [] : ["\(place(path)) is not \(self)"]
@@ -77,7 +77,7 @@ indirect enum Shape: Sendable {
         case (.none, _, _), (.optional, nil, nil): break
         case (.required, nil, nil): complaints.append("\(prefix)ssid or ssidHex is missing")
         case (_, let text?, nil):
-            if !(1...32).contains(text.text?.utf8.count ?? 0) { complaints.append("\(prefix)ssid is no SSID") }
+            if !(1...32).contains(text.text?.utf8.count ?? 0) { complaints.append("\(prefix)ssid is not an SSID") }
         case (_, nil, let hex?):
             if !isHexOfWhatIsNoText(hex.text ?? "") {
                 complaints.append("\(prefix)ssidHex is not the hexadecimal form of an SSID that is not UTF-8")

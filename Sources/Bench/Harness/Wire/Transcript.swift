@@ -2,7 +2,7 @@ import AgentModel
 import JSONValues
 import Synchronization
 
-/// Messages of one check for the report: the last lines, shortened, without passwords.
+/// Messages of one check for the report: the last lines, shortened and without passwords.
 final class Transcript: Sendable {
     private struct State {
         var lines: [String] = []
@@ -16,20 +16,20 @@ final class Transcript: Sendable {
     private static let lineLength = 400
     private let state = Mutex(State())
 
-    /// Last lines, oldest first. The first one has the number of omitted lines.
+    /// Last lines, oldest first. If lines are omitted, the first entry has their number.
     var lines: [String] {
         state.withLock { ($0.left > 0 ? ["(\($0.left) lines before)"] : []) + $0.lines }
     }
 
     var codes: Set<String> { state.withLock { $0.codes } }
 
-    /// Redacted line in which the device sent a password; nil if there is none.
+    /// Redacted line in which the device sent a password; nil if it sent none.
     var leak: String? { state.withLock { $0.leak } }
 
-    /// Hides this text from now on, and records a leak if the device sends it.
+    /// Hides this text from now on. Records a leak if the device sends it.
     func keepSecret(_ text: String) { state.withLock { $0.secrets.append(Array(text.utf8)) } }
 
-    /// Replaces the secrets with the other transcript's, and drops a recorded leak.
+    /// Takes over the secrets of another transcript, and drops a recorded leak.
     func keepSecrets(of other: Transcript) {
         let secrets = other.state.withLock { $0.secrets }
         state.withLock { state in
@@ -78,7 +78,7 @@ extension [UInt8] {
 enum Redaction {
     private static let placeholder = Array("<redacted>".utf8)
 
-    /// Removes the values of all `password` members, even from invalid JSON.
+    /// Replaces the values of all `password` members, also in invalid JSON.
     static func hidingPasswords(in line: [UInt8]) -> [UInt8] {
         let name = Array(#""password""#.utf8)
         var result: [UInt8] = []
@@ -111,7 +111,7 @@ enum Redaction {
         return result + rest
     }
 
-    /// Returns text without characters that move a cursor or reorder the line.
+    /// Returns text without characters that move the cursor or reorder the line.
     static func printable(_ bytes: some Collection<UInt8>) -> String {
         String(printable: bytes)
     }

@@ -6,15 +6,15 @@ import NIOPosix
 import NIOSSL
 import NIOTLS
 
-/// Start of a network connection.
+/// Start of a connection.
 enum Handshake: Sendable {
-    /// Plain text without a handshake.
+    /// Plain text, without a handshake.
     case plain
     /// TLS without a session: the client has not proved a key.
     case secured(TLSVersion = .tlsv13)
-    /// TLS, and a session with this key.
+    /// TLS, and a session with this key and, if given, this fault.
     case opened(DeviceKey, TLSVersion = .tlsv13, SessionFault? = nil)
-    /// TLS 1.2 with a pre-shared key, as in earlier versions.
+    /// TLS 1.2 with a pre-shared key, for apps of earlier versions.
     case presharedKey(DeviceKey)
 
     fileprivate var configuration: TLSConfiguration? {
@@ -35,14 +35,14 @@ enum Handshake: Sendable {
                     key: device.localKey.withBytes { NIOSSLSecureBytes(Array($0)) }, identity: device.deviceId)
             }
         }
-        // Time to wait for the device's TLS goodbye.
+        // Wait this long for the end of the device's TLS connection (close_notify).
         configuration.shutdownTimeout = .milliseconds(200)
         return configuration
     }
 }
 
 enum SessionFault: Sendable {
-    /// Proves the key for another certificate, like the client of a machine in the middle.
+    /// Proves the key for another certificate, like the client of a man in the middle.
     case otherCertificate
     /// Sends a proof from another connection.
     case replayed(SessionRequest)
@@ -50,7 +50,7 @@ enum SessionFault: Sendable {
 
 enum WireConnectFailure: Error {
     case unreachable(String)
-    /// The other side closed before the connection was secure.
+    /// The device closed the connection before it was secure.
     case handshake
     /// The device refused the session.
     case refused(ProtocolError)
@@ -59,7 +59,8 @@ enum WireConnectFailure: Error {
 extension Wire {
     private static let eventLoops = MultiThreadedEventLoopGroup(numberOfThreads: 1)
 
-    /// - Parameter handshake: start of a network connection; nil for the owner's.
+    /// Opens a connection.
+    /// - Parameter handshake: start of the connection; nil for that of the owner's app.
     static func open(
         _ endpoint: Endpoint, _ transcript: Transcript, handshake: Handshake? = nil, patience: Duration
     ) async throws(WireConnectFailure) -> Wire {
@@ -102,7 +103,7 @@ extension Wire {
         return wire
     }
 
-    /// Opens the session and verifies the device's proof. With a fault, the device must refuse the session.
+    /// Opens the session and verifies the device's proof. With a fault, checks that the device refuses the session.
     /// - Throws: `refused` with the device's error; `unreachable` if the session fails for another reason.
     private func openSession(
         _ device: DeviceKey, _ certificate: CertificateFingerprint, _ fault: SessionFault?
@@ -147,8 +148,8 @@ extension Wire {
             }
             .connect(unixDomainSocketPath: path)
         case .network(let host, let port, _):
-            // Several addresses of a host may be tried at once. Only the one that connects is set up, so read nothing
-            // yet.
+            // Do not read yet: NIO may try several addresses of the host at once, and only the connected channel is set
+            // up.
             return bootstrap.channelOption(.autoRead, value: false).connect(host: host, port: port).flatMap { channel in
                 prepare(channel)
                 return channel.setOption(.autoRead, value: true).map { channel }
@@ -174,7 +175,7 @@ extension Wire {
             }
             try pipeline.addHandler(MailboxHandler(mailbox))
         } catch {
-            // The other side may have closed the connection.
+            // Adding handlers fails if the device has already closed the connection.
             mailbox.close()
             secured.fail(error)
         }

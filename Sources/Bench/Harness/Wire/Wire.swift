@@ -3,13 +3,13 @@ import JSONValues
 import NIOCore
 import Synchronization
 
-/// A connection to a device under manual control: sends any bytes and checks each received line. Only one task at a
+/// A connection to a device under manual control. It sends any bytes and checks each received line. Only one task at a
 /// time may read.
 final class Wire: Sendable {
     private struct State {
         var lastID = 0
         var lastSequence: Int?
-        /// Events that arrived before an awaited answer.
+        /// Events that arrived while the reader waited for an answer.
         var events: [Event] = []
     }
 
@@ -33,7 +33,7 @@ final class Wire: Sendable {
 
     // MARK: Bytes and lines
 
-    /// Sends bytes. Ignores a closed connection, as only the device's answer matters.
+    /// Sends bytes. Ignores a closed connection, because only the device's answer matters.
     func send(_ bytes: [UInt8]) async {
         transcript.sent(bytes)
         await write(bytes)
@@ -51,23 +51,23 @@ final class Wire: Sendable {
         try? await channel.writeAndFlush(ByteBuffer(bytes: bytes)).get()
     }
 
-    /// Sends without waiting, for a device that does not read.
+    /// Sends bytes without waiting, for tests in which the device does not read.
     func flood(_ bytes: [UInt8]) {
         transcript.remark("\(bytes.count) bytes at once")
         channel.writeAndFlush(ByteBuffer(bytes: bytes), promise: nil)
     }
 
-    /// Leaves received data in the kernel, like an app that hangs.
+    /// Leaves received data in the kernel, as a stalled app does.
     func stopReading() async { try? await channel.setOption(.autoRead, value: false).get() }
 
-    /// Closes the sending side. Answers can still arrive.
+    /// Closes the sending side. The device can still send answers.
     func finishSending() async {
-        transcript.remark("end of what is sent")
+        transcript.remark("the sending side is closed")
         try? await channel.close(mode: .output).get()
     }
 
     func close() async {
-        // Otherwise NIOSSL ignores the other side's goodbye and waits for its timeout.
+        // Disable half closure: otherwise NIOSSL ignores the device's close_notify and waits for its timeout.
         try? await channel.setOption(.allowRemoteHalfClosure, value: false).get()
         try? await channel.close().get()
     }
@@ -99,7 +99,7 @@ final class Wire: Sendable {
         }
     }
 
-    /// Returns the next answer to any request. Keeps earlier events for ``event(within:_:)``.
+    /// Returns the next answer to any request. Events before it are kept for ``event(_:within:_:)``.
     func answer() async throws(Deviation) -> Answer {
         let deadline = ContinuousClock.now + patience
         while true {
@@ -115,8 +115,8 @@ final class Wire: Sendable {
         }
     }
 
-    /// Sends a line and returns its answer. Repeats it when the device refuses because of too many requests.
-    /// - Parameter limit: time after which such a refusal is an error.
+    /// Sends a line and returns its answer. Sends the line again if the device refuses it because of too many requests.
+    /// - Parameter limit: time after which a further such refusal is an error.
     func exchange(
         _ line: [UInt8], refusedFor limit: Duration = Answer.longestWait * 2
     ) async throws(Deviation) -> Answer {
@@ -127,15 +127,15 @@ final class Wire: Sendable {
             guard answer.code == .tooManyRequests else { return answer }
             try await answer.waitAsTold()
             guard .now < deadline else {
-                throw Deviation("a welcome for a request that waited as told", got: "none within \(limit)")
+                throw Deviation("an accepted request after the demanded wait", got: "none within \(limit)")
             }
         }
     }
 
     func exchange(_ line: JSONValue) async throws(Deviation) -> Answer { try await exchange(line.line) }
 
-    /// Sends a request and returns its answer or error.
-    /// - Parameter sealing: whether to seal passwords over the network, as required.
+    /// Sends a request and returns its answer, also if that is an error.
+    /// - Parameter sealing: whether to seal passwords, which the protocol requires over the network.
     func ask(
         _ type: MessageType, _ body: JSONValue? = nil, sealing: Bool = true
     ) async throws(Deviation) -> Answer {
@@ -146,14 +146,14 @@ final class Wire: Sendable {
         return answer
     }
 
-    /// Sends a request, and checks that it succeeds and that all members are as documented.
+    /// Sends a request. Checks that it succeeds and that all members of the answer are as documented.
     func get<Value: Decodable>(
         _ type: MessageType, _ body: JSONValue? = nil, as _: Value.Type = Value.self
     ) async throws(Deviation) -> Value {
         try await ask(type, body).body(of: type)
     }
 
-    /// Returns the body with sealed passwords; unchanged if it has none or is invalid.
+    /// Returns the body with sealed passwords. A body without passwords and an invalid body stay unchanged.
     func sealed(_ type: MessageType, _ body: JSONValue?) async throws(Deviation) -> JSONValue? {
         guard let owner, let body, [.updateBackups, .switchNetwork].contains(type),
             let request = try? Request(line: JSONValue.request(type, body, id: "seal").line),
@@ -176,7 +176,7 @@ final class Wire: Sendable {
         var body: [String: JSONValue] = [:]
         if let since { body["since"] = .integer(since) }
         if let stream { body["stream"] = .text(stream) }
-        // Events before the answer must already be in order.
+        // Set the last number after the answer: events before it must already be in order.
         let subscribed = try await get(.subscribe, .object(body), as: Subscribed.self)
         state.withLock { $0.lastSequence = $0.lastSequence ?? since ?? subscribed.seq }
         return subscribed
@@ -194,19 +194,20 @@ final class Wire: Sendable {
         throw Deviation("\(what) within \(limit)", got: "none")
     }
 
+    /// Returns the next event.
     /// - Returns: nil after the limit or the end of the connection.
     func nextEvent(within limit: Duration) async throws(Deviation) -> Event? {
         if let event = state.withLock({ $0.events.isEmpty ? nil : $0.events.removeFirst() }) { return event }
         guard case .line(let line) = try await next(within: limit) else { return nil }
         guard let event = try event(from: line) else {
-            throw Deviation("an event", got: "an answer to no request")
+            throw Deviation("an event", got: "an answer without a request")
         }
         return event
     }
 
     var lastSequence: Int? { state.withLock { $0.lastSequence } }
 
-    /// Parses an event, and checks its members and its sequence number; nil for other lines.
+    /// Parses an event. Checks its members and its sequence number; nil for other lines.
     private func event(from line: [UInt8]) throws(Deviation) -> Event? {
         guard let json = JSONValue(line: line), let name = json["event"]?.text else { return nil }
         try Shape.event.check(json, "an event")
@@ -240,7 +241,7 @@ extension Event {
 }
 
 extension JSONValue {
-    /// Returns a copy with passwords replaced by the `sealed` members of another body.
+    /// Returns a copy in which `sealed` members of another body replace the passwords.
     fileprivate func takingSeals(from other: JSONValue) -> JSONValue {
         switch (self, other) {
         case (.object(var members), .object(let others)):

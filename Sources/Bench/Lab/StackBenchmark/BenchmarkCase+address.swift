@@ -1,13 +1,13 @@
-/// Cases in which the link exists and the address is missing.
+/// Cases in which the device joins a network and needs an address.
 extension BenchmarkCase {
-    /// A user switches between the networks: first to the new backup, then to and fro between known networks. In every
-    /// second run the server's first answer to the last two gets lost.
+    /// A user switches between the networks: first to the new backup, then to and fro between known networks. In odd
+    /// runs, the first answer of the DHCP server is lost in each of the last two switches.
     static let address = BenchmarkCase(
         "address", figures: [.addressNew, .addressKnown, .addressKnownLost, .switchThere, .switchBack]
     ) { house in
         let moves = try await Moves(house)
         var readings: [Figure: Measured] = [:]
-        // A stack without priorities may already know the backup.
+        // Check first, because a stack without priorities may already have joined the backup.
         let isNew = await house.backup.associations.isEmpty
         let first = try await moves.move(to: house.backup)
         if isNew { readings[.addressNew] = first.address }
@@ -28,7 +28,7 @@ extension BenchmarkCase {
         let backup: Pinger
 
         static let limit = Duration.seconds(60)
-        /// Pause between moves, in which actions after the first ping end, such as conflict detection.
+        /// Pause between moves. Actions that follow the first ping, such as conflict detection, end during it.
         static let settling = Duration.seconds(15)
 
         init(_ house: House) async throws {
@@ -40,6 +40,7 @@ extension BenchmarkCase {
             try await house.phase.wait()
         }
 
+        /// Switches to `network`.
         /// - Returns: time from the association to the first ping through `network`, and the longest time without an
         ///   answer.
         func move(to network: AccessPoint) async throws -> (address: Measured, gap: Measured) {
@@ -49,7 +50,7 @@ extension BenchmarkCase {
             let moved = try await house.time(from: start, to: pinger, limit: Self.limit)
             guard case .value(let seconds) = moved else { return (moved, moved) }
             guard let association = await network.associations.first(where: { $0 > start }) else {
-                throw LabError.unexpected("\(network.ssid) has associated no station")
+                throw LabError.unexpected("no station has associated with \(network.ssid)")
             }
             try await traffic.reply(within: .seconds(10))
             let gap = traffic.longestGap(since: start) / .seconds(1)

@@ -1,10 +1,10 @@
 extension BenchmarkCase {
     private static let patience = Duration.seconds(120)
 
-    /// Time that a device is in use before the loss. The pings are its traffic.
+    /// Time before the loss during which the pings are the device's traffic.
     private static let inUse = Duration.seconds(15)
 
-    /// Home loses power during traffic: time until a ping through the backup.
+    /// Home loses power during traffic. Measures the time until a ping through the backup.
     static func hardLoss(_ figure: Figure, channel: Int, country: String) -> BenchmarkCase {
         BenchmarkCase(
             figure.rawValue, country: country, plan: House.Plan(backupChannel: channel), figures: [figure]
@@ -18,7 +18,7 @@ extension BenchmarkCase {
         }
     }
 
-    /// Home loses power, the backup's password is wrong, and home returns: time until a ping through home.
+    /// Home loses power, the backup's password is wrong, and home returns. Measures the time until a ping through home.
     static func wrongPassword(_ figure: Figure, away: Duration) -> BenchmarkCase {
         BenchmarkCase(
             figure.rawValue, plan: House.Plan(wrongPassword: "not-the-password"), figures: [figure]
@@ -32,7 +32,7 @@ extension BenchmarkCase {
         }
     }
 
-    /// Home, the only network in range, restarts in an orderly way and is off for 10 s.
+    /// Home, the only network in range, shuts down with deauthentication and is off for 10 s.
     static let restart = BenchmarkCase("restart", figures: [.restart]) { house in
         try await house.backup.powerOff()
         try await Task.sleep(for: .seconds(5))
@@ -44,8 +44,8 @@ extension BenchmarkCase {
         return [.restart: try await house.time(from: back, to: pinger, limit: patience)]
     }
 
-    /// Home, the only network in range, repeatedly ends all links by broadcast, like an attacker with forged frames:
-    /// total time without an answer.
+    /// Home, the only network in range, repeatedly deauthenticates all stations by broadcast, like an attacker with
+    /// forged frames. Measures the total time without an answer.
     static func deauthentications(_ figure: Figure, count: Int, every interval: Duration) -> BenchmarkCase {
         BenchmarkCase(figure.rawValue, figures: [figure]) { house in
             try await house.backup.powerOff()
@@ -61,7 +61,7 @@ extension BenchmarkCase {
         }
     }
 
-    /// Home loses its internet access with a perfect signal: time until a ping from the internet.
+    /// Home loses its internet access while its signal is perfect. Measures the time until a ping from the internet.
     static let deadInternet = BenchmarkCase(
         "dead-internet", plan: House.Plan(hasInternet: true), figures: [.deadInternet]
     ) { house in
@@ -70,7 +70,7 @@ extension BenchmarkCase {
         try await house.phase.wait()
         let cut = ContinuousClock.now
         try await house.home.cutInternet()
-        // The firewall program takes a moment, so count from the last reply.
+        // Count from the last reply, because the firewall program takes a moment.
         try await pinger.silence(of: .milliseconds(200), within: .seconds(5))
         let last = pinger.lastReply ?? cut
         return [.deadInternet: try await house.time(from: last, to: pinger, limit: patience)]
@@ -78,6 +78,7 @@ extension BenchmarkCase {
 }
 
 extension AccessPoint {
+    /// Switches the access point on.
     /// - Returns: start of its beacons.
     func powerReturns() async throws -> ContinuousClock.Instant {
         try await powerOn()

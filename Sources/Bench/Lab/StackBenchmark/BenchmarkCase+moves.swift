@@ -2,8 +2,8 @@ import Simulation
 
 /// Cases in which the link works and another network is better.
 extension BenchmarkCase {
-    /// Home falls to -85 dBm with the backup at -40 dBm: time until a ping through the backup, longest gap, and lost
-    /// pings.
+    /// Home's signal falls to -85 dBm, the backup has -40 dBm. Measures the time until a ping through the backup, the
+    /// longest gap, and the lost pings.
     static let weakSignal = BenchmarkCase(
         "weak-signal", plan: House.Plan(backupSignal: -40), isMove: true,
         figures: [.weakSignal, .weakSignalGap, .weakSignalLost]
@@ -22,13 +22,13 @@ extension BenchmarkCase {
         return [.weakSignal: moved, .weakSignalGap: gap, .weakSignalLost: lost]
     }
 
-    /// The device is on the backup, and the preferred home returns: time until a ping through home.
+    /// The device is on the backup, and the preferred home returns. Measures the time until a ping through home.
     static let homeReturns = BenchmarkCase("home-returns", isMove: true, figures: [.homeReturns]) { house in
         let limit = Duration.seconds(180)
         try await house.phase.wait()
         try await house.home.powerOff()
         do { try await house.online(on: house.backup, within: .seconds(120)) } catch LabError.timedOut {
-            throw LabError.unexpected("it never came to the backup from which it could have returned")
+            throw LabError.unexpected("the device did not join the backup, so it cannot return home")
         }
         try await Task.sleep(for: .seconds(20))
         let pinger = try await house.lab.pinger(to: house.home.gateway)
@@ -36,7 +36,7 @@ extension BenchmarkCase {
         return [.homeReturns: try await house.time(from: back, to: pinger, limit: limit)]
     }
 
-    /// A user switches to the backup: longest gap and lost pings.
+    /// A user switches to the backup. Measures the longest gap and the lost pings.
     static let command = BenchmarkCase("command", isMove: true, figures: [.commandGap, .commandLost]) { house in
         let pinger = try await house.lab.pinger(to: house.backup.gateway)
         let traffic = try await house.lab.pinger()
@@ -53,7 +53,8 @@ extension BenchmarkCase {
 }
 
 extension Pinger {
-    /// Longest gap in seconds and number of lost pings, measured after all pings have had a second.
+    /// Returns the longest gap in seconds and the number of lost pings. Waits until each ping had at least a second for
+    /// its reply.
     fileprivate func harm(since start: ContinuousClock.Instant) async throws -> (gap: Measured, lost: Measured) {
         try await reply(within: .seconds(10))
         let gap = longestGap(since: start) / .seconds(1)
@@ -62,10 +63,10 @@ extension Pinger {
     }
 }
 
-/// Cases of an idle device and of a cold start.
+/// Cases of a cold start and of an idle device.
 extension BenchmarkCase {
-    /// All programs start at once on a device that has been online before, without link and address: time until a ping.
-    /// The D-Bus of stacks that need it already runs.
+    /// All programs start at once on a device that was online earlier and has no link and address now. Measures the
+    /// time until a ping. D-Bus already runs for stacks that need it.
     static let coldStart = BenchmarkCase("cold-start", figures: [.coldStart]) { house in
         await house.stack.stop()
         try await house.lab.station.clear()
@@ -77,7 +78,7 @@ extension BenchmarkCase {
         return [.coldStart: try await house.time(from: start, to: pinger, limit: .seconds(120))]
     }
 
-    /// An idle hour at home: resources of all programs together.
+    /// The device is idle at home for an hour. Measures the resources of all programs together.
     static let idle = BenchmarkCase(
         "idle", isVirtualOnly: true,
         figures: [
@@ -112,7 +113,7 @@ extension BenchmarkCase {
         let supplicantWork = meters.filter(\.program.isSupplicant).map(\.work).reduce(ProcessWork(), +)
         let writtenInAnHour = try await disk.written - written
         guard try await house.lab.station.network() == house.home.ssid else {
-            throw LabError.unexpected("it was not idle: it left home")
+            throw LabError.unexpected("the device was not idle: it left home")
         }
         await house.stack.stop()
         try await disk.remove()

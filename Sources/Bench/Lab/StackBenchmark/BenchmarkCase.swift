@@ -1,14 +1,14 @@
 import Glibc
 
-/// One event for a device, and its measurements.
+/// An event in a device's life, and its measurements.
 public struct BenchmarkCase: Sendable {
     public let name: String
-    /// Regulatory domain, which determines the channels to scan.
+    /// Regulatory domain, which determines the channels of a scan.
     let country: String
     let plan: House.Plan
-    /// Whether the case waits for an hour, which takes too long in real time.
+    /// Whether the case takes an hour, which is too long in real time.
     public let isVirtualOnly: Bool
-    /// Whether the device leaves a working link, so that a second station interface matters.
+    /// Whether the device leaves a working link. If so, the case also runs with a second station interface.
     let isMove: Bool
     public let figures: [Figure]
     let play: @Sendable (House) async throws -> [Figure: Measured]
@@ -49,10 +49,12 @@ public struct BenchmarkCase: Sendable {
     }
 }
 
-/// Lower limit for stacks with one radio that wait for three missing beacons: those, a scan of one channel, a join with
-/// cached knowledge, and a confirmed lease. Measured with wpa_supplicant and dhcpcd, each started at the right moment.
+/// Lower limit for stacks with one radio that detect a loss by three missing beacons. It is the sum of those beacons, a
+/// scan of one channel, a join with cached keys, and a confirmed lease.
+///
+/// Measured with wpa_supplicant and dhcpcd, each started at the right moment.
 public enum LowerBound {
-    /// Seconds of three beacon intervals of 102.4 ms.
+    /// Three beacon intervals of 102.4 ms, in seconds.
     static let beacons = 0.3072
     public static let name = "floor"
 
@@ -93,13 +95,13 @@ public enum LowerBound {
     }
 }
 
-/// Offset of an event within a second. The kernel checks for lost beacons on whole seconds, so detection time depends
-/// on it. Without it, runs in virtual time would all be equal.
+/// Offset of an event within a second. The kernel checks for lost beacons on whole seconds, so the detection time
+/// depends on the offset. Without different offsets, all runs in virtual time would be equal.
 struct Phase: Equatable {
     /// Fraction of a second, 0 to 1.
     let fraction: Double
 
-    /// Spreads any number of runs evenly, equal for all stacks.
+    /// Creates the phase of a run. Any number of runs is spread evenly, and all stacks get the same phases.
     init(ofRun number: Int) {
         let step = 0.6180339887498949
         fraction = (0.05 + Double(number) * step).truncatingRemainder(dividingBy: 1)
@@ -113,7 +115,7 @@ struct Phase: Equatable {
         return rest == 0 || now <= wanted ? wanted - now : wanted - now + .seconds(1)
     }
 
-    /// Waits for the phase, on the clock of the kernel's timers.
+    /// Waits until the next moment of this phase, on the clock of the kernel's timers.
     func wait() async throws {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)

@@ -5,11 +5,12 @@ import Simulation
 public struct BenchmarkPage: Sendable {
     private let results: ReleaseResults
     private let earlier: ReleaseResults?
-    /// The machine and the versions of its programs, in lines.
+    /// Description of the machine and the versions of its programs, as lines of Markdown.
     private let machine: String
     private let command: String
 
-    /// - Parameter earlier: the results with another release's packages, of which those that differ clearly are shown.
+    /// - Parameter earlier: results with another release's packages; nil for none. The page shows figures that differ
+    ///   clearly.
     public init(_ results: ReleaseResults, earlier: ReleaseResults? = nil, machine: String, command: String) {
         self.results = results
         self.earlier = earlier
@@ -19,7 +20,7 @@ public struct BenchmarkPage: Sendable {
 
     private var runs: [Run] { results.runs }
 
-    /// Returns the tables as text for a terminal.
+    /// Tables as text for a terminal.
     public var text: String { sections(Table.terminalText, heading: { "\n\($0)\n" }).joined(separator: "\n") }
 
     public var markdown: String {
@@ -39,7 +40,8 @@ public struct BenchmarkPage: Sendable {
         try Data(BenchmarkPlot(runs, time: .virtual).svg.utf8).write(to: URL(filePath: picture))
     }
 
-    /// - Returns: nil without marks.
+    /// Replaces the text between the page's marks.
+    /// - Returns: nil if the page has no marks.
     static func replacing(in page: String, by text: String) -> String? {
         let lines = page.split(separator: "\n", omittingEmptySubsequences: false)
         guard let begin = lines.firstIndex(of: marks.begin[...]), let end = lines.firstIndex(of: marks.end[...]),
@@ -74,7 +76,7 @@ public struct BenchmarkPage: Sendable {
             + [heading("Measured on and with"), machine + packages + "Command: `\(command)`"]
     }
 
-    /// The versions of the releases' packages, in lines.
+    /// Versions of the releases' packages, as lines of Markdown.
     private var packages: String {
         [results, earlier].compactMap { $0?.packages }.filter { !$0.isEmpty }.map { "- \($0)\n" }.joined()
     }
@@ -98,7 +100,7 @@ public struct BenchmarkPage: Sendable {
         return Table(columns: [""] + StackName.allCases.map(\.title), rows: rows)
     }
 
-    /// Appends the ratio to altnet's value.
+    /// Returns the summary's text and its ratio to altnet's value.
     private func cell(_ summary: Summary?, beside own: Summary?, _ unit: Figure.Unit) -> String {
         guard let summary else { return "-" }
         let text = summary.text(unit)

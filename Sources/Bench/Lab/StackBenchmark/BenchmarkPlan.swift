@@ -1,4 +1,4 @@
-/// The missing runs of a benchmark.
+/// Runs that a benchmark still needs.
 public struct BenchmarkPlan: Equatable, Sendable {
     public struct Job: Equatable, Sendable {
         public let caseName: String
@@ -7,7 +7,7 @@ public struct BenchmarkPlan: Equatable, Sendable {
         public var runs: Int { wanted.reduce(0) { $0 + $1.count } }
     }
 
-    /// Runs of one stack. The text `iwd=2+3` means three runs of iwd, after two existing ones.
+    /// Runs that one stack still needs. The text `iwd=2+3` means three more runs of iwd, after two existing ones.
     public struct Wanted: Equatable, Sendable, LosslessStringConvertible {
         public let stack: String
         public let done: Int
@@ -30,10 +30,10 @@ public struct BenchmarkPlan: Equatable, Sendable {
     public let jobs: [Job]
 
     /// - Parameters:
-    ///   - cases: names or their prefixes; all if empty.
-    ///   - stacks: all if empty.
-    ///   - runs: wanted number of each, including existing ones.
-    ///   - done: existing runs. Failed ones do not count.
+    ///   - cases: names of cases or their prefixes; empty for all.
+    ///   - stacks: stacks to measure; empty for all.
+    ///   - runs: wanted number of runs of each case and stack, including existing ones.
+    ///   - done: existing runs. Failed runs do not count.
     public init(
         cases: [String], stacks: [StackName], runs: Int, time: Run.Time, done: [Run]
     ) {

@@ -1,6 +1,6 @@
 import Simulation
 
-/// Bar chart of the medians, with a panel and scale per event: time without a network.
+/// Bar chart of the medians of time without a network. Each event has a panel with a separate scale.
 public struct BenchmarkPlot: Sendable {
     private let runs: [Run]
     private let time: Run.Time
@@ -61,7 +61,7 @@ public struct BenchmarkPlot: Sendable {
             .filter { $0.stack.spare == nil || $0.summary != nil }
         let longest = bars.compactMap(\.summary).flatMap { [$0.median, $0.most] }.filter(\.isFinite).max() ?? 1
         let names = x + Self.nameWidth
-        // Space for the number after the longest bar.
+        // Leave space for the number after the longest bar.
         let scale = (Self.panelWidth - Self.nameWidth - 110) / max(longest, .leastNormalMagnitude)
         for (index, (stack, summary)) in bars.enumerated() {
             let top = y + 26 + Double(index) * (Self.barHeight + Self.barGap)
@@ -93,7 +93,7 @@ public struct BenchmarkPlot: Sendable {
     }
 
     /// Draws a line from minimum to maximum.
-    /// - Returns: end of line and bar.
+    /// - Returns: right end of line and bar.
     private func drawSpread(
         _ summary: Summary, from x: Double, scale: Double, top: Double, on drawing: inout SVGDrawing
     ) -> Double {

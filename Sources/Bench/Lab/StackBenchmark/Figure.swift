@@ -20,7 +20,8 @@ public enum Figure: String, Codable, CaseIterable, Sendable {
     case deadInternet = "dead-internet"
     case commandGap = "command-gap"
     case commandLost = "command-lost"
-    /// Time from the association to the first ping in a network.
+    /// Time from the association to the first ping in a new network. The other `address` figures are for a known
+    /// network.
     case addressNew = "address-new"
     case addressKnown = "address-known"
     case addressKnownLost = "address-known-lost"
@@ -32,7 +33,7 @@ public enum Figure: String, Codable, CaseIterable, Sendable {
     case idleSwitches = "idle-switches"
     case idleProcessor = "idle-processor"
     case idleDisk = "idle-disk"
-    /// wpa_supplicant's part of a stack's programs, to compare with altnet's.
+    /// Context switches of wpa_supplicant alone, to subtract from those of all programs.
     case supplicantSwitches = "supplicant-switches"
     case supplicantProcessor = "supplicant-processor"
     case lowerBound = "floor"
@@ -99,7 +100,7 @@ public enum Figure: String, Codable, CaseIterable, Sendable {
         }
     }
 
-    /// Figures to compare between stacks, in the order of the table.
+    /// Figures that the page compares between stacks, in the order of the table.
     public static let compared: [Figure] = allCases.filter {
         ![.supplicantSwitches, .supplicantProcessor, .lowerBound, .lowerBoundScan, .lowerBoundJoin, .lowerBoundLease]
             .contains($0)
@@ -107,12 +108,12 @@ public enum Figure: String, Codable, CaseIterable, Sendable {
 }
 
 public struct Summary: Equatable, Sendable {
-    /// Median of the runs; infinite if the event is missing in at least half of them.
+    /// Median of the runs; infinite if the event did not occur in at least half of them.
     public let median: Double
     public let least: Double
     public let most: Double
     public let runs: Int
-    /// Longest waiting time without the event, in seconds; nil if it always occurred.
+    /// Longest time that a run waited in vain for the event, in seconds; nil if the event always occurred.
     public let waited: Double?
 
     public init?(_ readings: [FigureReading]) {
@@ -125,7 +126,7 @@ public struct Summary: Equatable, Sendable {
         waited = readings.compactMap(\.waited).max()
     }
 
-    /// Text such as `1.98 (1.90..2.05)`, or `never in 120 s`.
+    /// Returns text such as `1.98 (1.90..2.05)`, or `never in 120 s`.
     public func text(_ unit: Figure.Unit) -> String {
         guard least.isFinite else { return "never in \(Int(waited ?? 0)) s" }
         let middle = Self.text(median, unit)
@@ -149,7 +150,7 @@ extension [Run] {
     }
 }
 
-/// altnet's goals, compared with the benchmark's medians. Goals without a measurement are left out.
+/// altnet's goals, compared with the benchmark's medians. Goals without a measurement are omitted.
 extension Goal {
     static func all(of runs: [Run], in time: Run.Time) -> [Goal] {
         let figures = Medians(runs: runs, time: time)
@@ -177,7 +178,7 @@ extension Goal {
                 "pings lost in a commanded switch with two stations: none", figures[.commandLost, .altnetSpare], "",
                 atMost: 0),
             Goal("dead internet: elsewhere within 15 s", figures.altnet(.deadInternet), "s", atMost: 15),
-            // 30 s of confirmation (ALTNET_RETURN_CONFIRM_S) and 5 s.
+            // Time limit of 35 s: 30 s of confirmation (ALTNET_RETURN_CONFIRM_S) and 5 s for the switch.
             Goal(
                 "preferred network returns: within the hold of 30 s and 5 s", figures.altnet(.homeReturns), "s",
                 atMost: 35),
@@ -248,7 +249,7 @@ struct Medians {
 
     func altnet(_ figure: Figure) -> Double? { self[figure, .altnet] }
 
-    /// altnet's median as a fraction of another stack's; 0 if the event never occurred there.
+    /// Returns altnet's median as a fraction of another stack's; 0 if the event never occurred with the other stack.
     func share(_ figure: Figure, of stack: StackName) -> Double? {
         guard let own = altnet(figure), let other = self[figure, stack] else { return nil }
         return own.isFinite ? own / other : .infinity

@@ -1,10 +1,10 @@
-/// The setup of all cases: a home and a backup network, and a device with one of the stacks that knows both and is
-/// online at home.
+/// The setup of all cases: a home network, a backup network, and a device with one of the stacks. The device knows both
+/// networks and is online at home.
 struct House: Sendable {
     struct Plan: Sendable {
         /// Channel of the backup network: 1 to 14 on 2.4 GHz, 36 and above on 5 GHz. The home network is on channel 1.
         var backupChannel = 6
-        /// Signal of the backup network at the device in dBm. The home network has -50.
+        /// Signal of the backup network at the device in dBm. The home network has -50 dBm.
         var backupSignal = -60
         /// Wrong password of the backup in the device's settings; nil for the right one.
         var wrongPassword: String?
@@ -22,7 +22,7 @@ struct House: Sendable {
     /// Offset within a second at which the case starts.
     let phase: Phase
 
-    /// Pause after the device is online, equal for all stacks.
+    /// Pause after the device is online. It is equal for all stacks.
     private static let settling = Duration.seconds(20)
 
     init(_ lab: Lab, plan: Plan, stack name: StackName, run: Int) async throws {
@@ -43,14 +43,14 @@ struct House: Sendable {
         stack = name.stack(in: lab)
         try await stack.setUp(self)
         do { try await online(on: home, within: .seconds(60)) } catch LabError.timedOut {
-            // A stack without priorities may have joined the backup first.
+            // A stack without priorities may have joined the backup. Switch it to home.
             try await stack.change(to: home)
             try await online(on: home, within: .seconds(60))
         }
         try await Task.sleep(for: Self.settling)
     }
 
-    /// The device's networks in order of preference.
+    /// Networks that the device knows, in order of preference.
     var knownNetworks: [ConfiguredNetwork] {
         [
             ConfiguredNetwork(home.ssid, security: .wpa2("home-password"), priority: 10),
@@ -64,7 +64,7 @@ struct House: Sendable {
         }
     }
 
-    /// Measures the time from `moment` to the first ping answered after it.
+    /// Measures the time from `moment` to the first answered ping after it.
     func time(
         from moment: ContinuousClock.Instant, to pinger: Pinger, limit: Duration
     ) async throws -> Measured {

@@ -2,25 +2,25 @@ import AgentModel
 import FoundationEssentials
 import Glibc
 
-/// Software that keeps a device on Wi-Fi, controlled by the benchmark. Each is the unmodified Debian package,
-/// configured for two known networks as its documentation says.
+/// Software that keeps a device on Wi-Fi, controlled by the benchmark. Each stack is the unmodified Debian package,
+/// configured for two known networks according to its documentation.
 protocol NetworkStack: Sendable {
-    /// Configures two running networks, and prefers the first if the stack supports that. Returns when it is online on
-    /// the first one or on its way there.
+    /// Configures two running networks, and prefers the first if the stack supports priorities. Returns when the stack
+    /// is online on the first network or joins it.
     func setUp(_ house: House) async throws
 
-    /// Starts all programs of the stack at once, as after boot, without waiting.
+    /// Starts all programs of the stack at once, as after boot. Does not wait for them.
     func start() async throws
 
     func stop() async
 
-    /// Switches to a known network like a user at the device.
+    /// Switches to a known network as a user at the device does.
     func change(to network: AccessPoint) async throws
 
-    /// All programs that the stack needs, with their helper processes.
+    /// All programs of the stack, including helper processes.
     var programs: [Program] { get async }
 
-    /// Folders with state that must survive a reboot.
+    /// Folders whose state must survive a reboot.
     var stateFolders: [String] { get async }
 }
 
@@ -60,7 +60,7 @@ public enum StackName: String, Codable, CaseIterable, Sendable {
     }
 }
 
-/// A configuration file of a stack. Only root can read it by default, as it has passwords.
+/// A configuration file of a stack. Only root can read it by default, because it contains passwords.
 struct ConfigurationFile {
     let path: String
     let text: String
@@ -70,7 +70,7 @@ struct ConfigurationFile {
         self.text = text
     }
 
-    /// - Parameter age: time since its last change, for stacks that use it.
+    /// - Parameter age: time since the file's last change, for stacks that use its date.
     func write(age: Duration = .zero, mode: mode_t = 0o600) throws {
         let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -89,7 +89,7 @@ struct ConfigurationFile {
     static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 }
 
-/// System D-Bus for stacks that need it. All programs may do everything, and it starts no services.
+/// System D-Bus for stacks that need it. Every program may use everything, and the bus starts no services.
 actor SystemBus {
     private let lab: Lab
     private(set) var program: Program?
@@ -110,7 +110,7 @@ actor SystemBus {
         }
     }
 
-    /// Starts wpa_supplicant for control over D-Bus, with the options of Debian's wpa_supplicant.service.
+    /// Starts wpa_supplicant with the options of Debian's wpa_supplicant.service, so that it is controlled over D-Bus.
     static func supplicant(in lab: Lab) async throws -> Program {
         try await lab.start("wpa_supplicant", ["-u", "-s", "-O", "DIR=/run/wpa_supplicant"])
     }
@@ -132,8 +132,8 @@ actor SystemBus {
         """
 }
 
-/// altnet with its wpa_supplicant, started by the lab with default settings. It gets the first network by the app's
-/// command, the second as a backup.
+/// altnet with its wpa_supplicant and default settings, started by the lab. The app's command adds the first network,
+/// and the second network is stored as a backup.
 actor AltnetStack: NetworkStack {
     private let lab: Lab
     private var device: Device?
@@ -147,7 +147,7 @@ actor AltnetStack: NetworkStack {
         try await device.start()
         try await device.provision(house.home)
         try await device.store([await house.backup.asStored(password: house.backupPassword)])
-        // Listening for events would add to the measured work.
+        // Do not listen for events, which would add to the measured work.
         await device.leaveAlone()
     }
 
@@ -163,7 +163,7 @@ actor AltnetStack: NetworkStack {
     }
 
     func change(to network: AccessPoint) async throws {
-        // The stored home network is not among the backups with hashes.
+        // Switch with the password: the list of backups with hashes does not contain the home network.
         _ = try await device?.switchNetwork(to: network)
     }
 
@@ -173,7 +173,7 @@ actor AltnetStack: NetworkStack {
 
     var stateFolders: [String] { ["\(lab.directory)/altnet"] }
 
-    /// Default settings, plus servers to validate the internet.
+    /// Returns settings that differ from the defaults: servers to validate internet access.
     static func settings(withInternet: Bool) -> [String: String] {
         guard withInternet else { return [:] }
         return [

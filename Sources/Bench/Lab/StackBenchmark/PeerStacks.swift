@@ -1,6 +1,6 @@
 import AgentModel
 
-/// wpa_supplicant with both networks and priorities (wpa_supplicant.conf(5)), and a DHCP client.
+/// wpa_supplicant with both networks and their priorities (wpa_supplicant.conf(5)), and a DHCP client.
 actor SupplicantStack: NetworkStack {
     enum Client {
         /// dhcpcd with Debian's /etc/dhcpcd.conf.
@@ -47,7 +47,7 @@ actor SupplicantStack: NetworkStack {
 
     var programs: [Program] { get async { await [addresses].compactMap(\.self) + lab.station.programs } }
 
-    /// Folders with the client's state. networkd keeps its state only in /run.
+    /// Folders with the client's state; empty for networkd, which keeps its state only in /run.
     var stateFolders: [String] { client == .dhcpcd ? ["/var/lib/dhcpcd"] : [] }
 
     static func networkFile(of interface: String) -> String {
@@ -61,8 +61,8 @@ actor SupplicantStack: NetworkStack {
         """
     }
 
-    /// networkd waits for udev unless /sys is read-only. An installation of systemd also creates networkd's user and
-    /// the machine ID.
+    /// Script that starts networkd. networkd waits for udev unless /sys is read-only. The script also creates
+    /// networkd's user and the machine ID, as an installation of systemd does.
     private static let networkdScript = """
         grep -q ^systemd-network: /etc/passwd \
             || echo systemd-network:x:998:998::/:/usr/sbin/nologin >>/etc/passwd
@@ -72,8 +72,8 @@ actor SupplicantStack: NetworkStack {
         """
 }
 
-/// iwd with its own DHCP client (`EnableNetworkConfiguration`, iwd.config(5)) and D-Bus. It has no priorities and
-/// prefers the last used network (iwd.network(5)), which the first one's file date emulates.
+/// iwd with its DHCP client (`EnableNetworkConfiguration`, iwd.config(5)) and D-Bus. iwd has no priorities and prefers
+/// the last used network (iwd.network(5)). The date of the first network's file makes it that network.
 actor IwdStack: NetworkStack {
     private let lab: Lab
     private let bus: SystemBus
@@ -100,7 +100,7 @@ actor IwdStack: NetworkStack {
     func stop() async { await iwd?.terminate() }
 
     func change(to network: AccessPoint) async throws {
-        // iwd creates its own interface with any free name.
+        // iwd replaces the radio's interface and chooses its name freely.
         guard let interface = lab.station.currentInterface else { throw LabError.unexpected("iwd has no interface") }
         _ = try await lab.start("iwctl", ["station", interface, "connect", "\(network.ssid)"])
     }
@@ -109,8 +109,8 @@ actor IwdStack: NetworkStack {
 
     var stateFolders: [String] { ["/var/lib/iwd"] }
 
-    /// Debian's settings without a resolver, which the lab does not have. iwd replaces the driver's interface with its
-    /// own, which disappears when iwd ends.
+    /// Debian's settings without a resolver, which the lab does not have. iwd replaces the driver's interface with a
+    /// new one, which disappears when iwd ends.
     static let mainFile = """
         [General]
         EnableNetworkConfiguration=true
@@ -125,8 +125,8 @@ actor IwdStack: NetworkStack {
     }
 }
 
-/// ConnMan with its own DHCP client, wpa_supplicant and D-Bus. One provisioning file has both networks
-/// (connman-service.config(5)). It has no priorities and prefers used networks, then the signal.
+/// ConnMan with its DHCP client, wpa_supplicant and D-Bus. One provisioning file has both networks
+/// (connman-service.config(5)). ConnMan has no priorities and prefers used networks, then stronger signals.
 actor ConnManStack: NetworkStack {
     private let lab: Lab
     private let bus: SystemBus
@@ -178,7 +178,7 @@ actor ConnManStack: NetworkStack {
         }.joined()
     }
 
-    /// Settings that switch Wi-Fi on, which is off by default.
+    /// Settings that switch Wi-Fi on. It is off by default.
     static let settingsFile = """
         [global]
         OfflineMode=false
@@ -190,8 +190,8 @@ actor ConnManStack: NetworkStack {
         """
 }
 
-/// NetworkManager with its own DHCP client, wpa_supplicant and D-Bus. Both networks are key files
-/// (nm-settings-keyfile(5)). The first has the higher `autoconnect-priority`.
+/// NetworkManager with its DHCP client, wpa_supplicant and D-Bus. Both networks are key files (nm-settings-keyfile(5)).
+/// The first network has the higher `autoconnect-priority`.
 actor NetworkManagerStack: NetworkStack {
     private let lab: Lab
     private let bus: SystemBus
@@ -219,7 +219,7 @@ actor NetworkManagerStack: NetworkStack {
 
     func start() async throws {
         let supplicant = try await SystemBus.supplicant(in: lab)
-        // NetworkManager waits for udev unless /sys is read-only, as in a container. The lab has no udev.
+        // Make /sys read-only, as in a container: otherwise NetworkManager waits for udev, which the lab does not have.
         let script = "mount -o remount,bind,ro /sys && exec NetworkManager --no-daemon"
         own = [supplicant, try await lab.start("unshare", ["-m", "sh", "-c", script], log: "NetworkManager")]
     }
@@ -258,7 +258,7 @@ actor NetworkManagerStack: NetworkStack {
         """
     }
 
-    /// Settings that check internet access twice a minute (NetworkManager.conf(5), `connectivity`).
+    /// Settings for a check of internet access twice a minute (NetworkManager.conf(5), `connectivity`).
     static let connectivityFile = """
         [connectivity]
         enabled=true

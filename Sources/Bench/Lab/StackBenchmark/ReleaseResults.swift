@@ -3,7 +3,7 @@ import Measuring
 /// Results measured with the packages of one Debian release.
 public struct ReleaseResults: Sendable {
     public let runs: [Run]
-    /// The release and its packages: `Debian 13: connman 1.44-3, iwd 3.8-2`.
+    /// Names of the release and its packages: `Debian 13: connman 1.44-3, iwd 3.8-2`.
     let packages: String
 
     public init(_ runs: [Run], packages: String = "") {
@@ -11,10 +11,10 @@ public struct ReleaseResults: Sendable {
         self.packages = packages
     }
 
-    /// The release alone: `Debian 13`.
+    /// Name of the release: `Debian 13`.
     var release: String { String(packages.prefix { $0 != ":" }) }
 
-    /// Returns the figures that differ clearly from those of an earlier release; nil if there are none.
+    /// Returns the figures that differ clearly from an earlier release's; nil if there are none.
     func differences(from earlier: Self, in time: Run.Time) -> Table? {
         let rows = StackName.allCases.flatMap { stack in
             Figure.compared.compactMap { figure -> [String]? in
@@ -30,7 +30,7 @@ public struct ReleaseResults: Sendable {
 }
 
 extension Summary {
-    /// Returns whether the ranges do not overlap and the greater median is more than 1.25 times the smaller one.
+    /// Returns whether the ranges do not overlap and the larger median is more than 1.25 times the smaller one.
     func differsClearly(from other: Summary) -> Bool {
         let (low, high) = median < other.median ? (self, other) : (other, self)
         return low.most < high.least && high.median > 1.25 * low.median

@@ -1,9 +1,9 @@
 import FoundationEssentials
 import Glibc
 
-/// One run of one case: a line in the file of results.
+/// One run of one case. A file of results has one run per line.
 public struct Run: Codable, Equatable, Sendable {
-    /// Kind of time (Docs/contributor/testing.md).
+    /// Clock of the run: virtual time of the machine, or real time (Docs/contributor/testing.md).
     public enum Time: String, Codable, CaseIterable, Sendable { case virtual, clock }
 
     public let caseName: String
@@ -11,7 +11,7 @@ public struct Run: Codable, Equatable, Sendable {
     public let time: Time
     public var readings: [FigureReading] = []
     public var failure: String?
-    /// altnet's build, which distinguishes measurements of several builds.
+    /// Build of altnet, which distinguishes measurements of several builds; nil for other stacks.
     public var build: String?
 
     private enum CodingKeys: String, CodingKey {
@@ -27,7 +27,8 @@ public struct Run: Codable, Equatable, Sendable {
         }
     }
 
-    /// Reads a file of results, without an incomplete last line. Older files call the case a trial.
+    /// Parses a file of results. Skips invalid lines, such as an incomplete last one. Older files have the key `trial`
+    /// instead of `case`.
     public static func runs(in text: String) -> [Run] {
         let decoder = JSONDecoder()
         return text.replacing("\"trial\":", with: "\"case\":").split(separator: "\n").compactMap {
@@ -40,7 +41,7 @@ public struct FigureReading: Codable, Equatable, Sendable {
     public let figure: Figure
     /// Value in the figure's unit; nil if the event did not occur.
     public let value: Double?
-    /// Waiting time in seconds if the event did not occur; else nil.
+    /// Seconds waited in vain if the event did not occur; else nil.
     public let waited: Double?
 
     init(_ figure: Figure, _ measured: Measured) {
@@ -52,8 +53,8 @@ public struct FigureReading: Codable, Equatable, Sendable {
     }
 }
 
-/// Stores runs in a folder per case and time, one line each. Each run is stored as it ends, so that an interrupted
-/// benchmark can continue.
+/// Stores runs, one line each, in a folder per case and clock. Each run is stored as soon as it ends, so that an
+/// interrupted benchmark can continue.
 public struct RunStore: Sendable {
     private let folder: String
 
@@ -98,7 +99,7 @@ public struct RunStore: Sendable {
 }
 
 extension Run {
-    /// Adds the build of altnet, if it is altnet's run.
+    /// Returns the run with the build of altnet. Runs of other stacks stay unchanged.
     public func stamped(altnet build: String?) -> Run {
         guard isAltnet else { return self }
         var run = self
@@ -110,7 +111,7 @@ extension Run {
 }
 
 extension [Run] {
-    /// Removes runs of other altnet builds, if the build is known.
+    /// Returns the runs without those of other altnet builds. Returns all runs if `build` is nil.
     public func current(altnet build: String?) -> [Run] {
         guard let build else { return self }
         return filter { !$0.isAltnet || $0.build == build }
@@ -120,12 +121,12 @@ extension [Run] {
 extension Run {
     public static func stacks(of caseName: String) -> [String] {
         if caseName == LowerBound.name { return [LowerBound.name] }
-        // A second station needs a radio that supports it.
+        // Include a second station only for a radio that supports it.
         let isMove = Lab.radioKind == .softMAC && BenchmarkCase.all.contains { $0.name == caseName && $0.isMove }
         return StackName.allCases.filter { $0.spare == nil || isMove }.map(\.rawValue)
     }
 
-    /// Runs one case once, on this kernel.
+    /// Runs one case once on this kernel.
     /// - Parameter number: number of the run, from 0.
     public static func play(_ caseName: String, stack: String, number: Int, time: Time) async -> Run {
         do {

@@ -1,9 +1,9 @@
 import FoundationEssentials
 
-/// Measures the work of all threads of a program and its helpers, from one moment on.
+/// Measures the work of all threads of a program and its helpers, from its initialisation on.
 ///
-/// The kernel drops the counters of ended threads. Threads are therefore polled more often than a thread pool ends them
-/// (libdispatch after 5 s of idleness). Only work after the last poll is missing.
+/// The kernel drops the counters of ended threads. Call `look` more often than a thread pool ends its idle threads
+/// (libdispatch after 5 s). Only work between the last call and the thread's end is missing.
 struct WorkMeter {
     static let interval = Duration.seconds(2)
 
@@ -15,7 +15,7 @@ struct WorkMeter {
         tally = WorkTally(Self.threads(of: program))
     }
 
-    /// Records the work since the last call. Call this every `interval` and at the end.
+    /// Records the work since the last call. Call this method every `interval` and at the end.
     mutating func look() { tally.record(Self.threads(of: program)) }
 
     var work: ProcessWork { tally.work }
@@ -25,7 +25,7 @@ struct WorkMeter {
         for process in program.processes {
             let folder = "/proc/\(process)/task"
             for thread in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
-                // Without both, the thread has just ended.
+                // If either file is missing, the thread has just ended.
                 guard let id = Int32(thread),
                     let status = try? String(contentsOfFile: "\(folder)/\(thread)/status", encoding: .utf8),
                     let schedule = try? String(contentsOfFile: "\(folder)/\(thread)/schedstat", encoding: .utf8)
@@ -50,11 +50,11 @@ struct WorkTally {
     }
 }
 
-/// Work of threads since their start (proc(5)).
+/// Work of a thread since its start, or of several threads (proc(5)).
 struct ProcessWork: Equatable {
-    /// Context switches, voluntary or not.
+    /// Number of context switches, voluntary or not.
     var switches = 0
-    /// User and system time.
+    /// User and system time together.
     var processorTime = Duration.zero
 
     init(switches: Int = 0, processorTime: Duration = .zero) {
@@ -63,8 +63,8 @@ struct ProcessWork: Equatable {
     }
 
     /// - Parameters:
-    ///   - status: text of a thread's `status`.
-    ///   - schedule: text of its `schedstat`: ns on a processor, ns waiting for one, number of runs.
+    ///   - status: content of a thread's `status`.
+    ///   - schedule: content of its `schedstat`: ns on a processor, ns waiting for one, number of runs.
     init(status: String, schedule: String) {
         self.init()
         for line in status.split(separator: "\n") where line.contains("voluntary_ctxt_switches:") {
@@ -86,12 +86,12 @@ struct ProcessWork: Equatable {
 
 /// Memory of programs and their helper processes, in KiB (`smaps_rollup` in proc(5)).
 struct ProcessMemory: Equatable {
-    /// Memory (PSS): shared memory counts in proportion.
+    /// Proportional set size (PSS): each process counts its share of shared memory.
     var proportional = 0.0
     /// Anonymous memory (heap and stack), a part of `proportional`.
     var anonymous = 0.0
-    /// Modified memory, a part of `proportional`. The lab's programs are excluded: their files lie in memory and count
-    /// as modified.
+    /// Modified memory, a part of `proportional`. Files in memory are subtracted: the lab's programs lie there and
+    /// would count as modified.
     var dirty = 0.0
 
     init(of programs: [Program]) {
@@ -102,7 +102,7 @@ struct ProcessMemory: Equatable {
         }
     }
 
-    /// - Parameter rollups: text of each process.
+    /// - Parameter rollups: content of each process' `smaps_rollup`.
     init(rollups: [String]) { rollups.forEach { add($0) } }
 
     private mutating func add(_ rollup: String) {
@@ -120,8 +120,8 @@ struct ProcessMemory: Equatable {
     }
 }
 
-/// A disk with a journal (ext4 with its defaults) mounted over folders of the device. Counts written data, metadata and
-/// journal, like a flash chip.
+/// A disk with a journal (ext4 with its defaults), mounted over folders of the device. It counts written data, metadata
+/// and journal, as a flash chip would see them.
 actor Disk {
     private let lab: Lab
     private let place: String
@@ -133,12 +133,12 @@ actor Disk {
         place = "\(lab.directory)/disk"
         let image = "\(lab.directory)/disk.image"
         try await run("truncate", ["-s", "64M", image])
-        // Leave no work for later, which would count as written.
+        // Initialise all metadata now. ext4 would do it later, and it would count as written.
         try await run("mkfs.ext4", ["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", image])
         for folder in folders + [place] {
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         }
-        // No device exists yet that would load the module.
+        // Load the modules explicitly: without a loop device, the kernel does not load them automatically.
         try await run("modprobe", ["-a", "loop", "ext4"])
         try await run("mount", ["-o", "loop,noatime", image, place])
         for (number, folder) in folders.enumerated() {
@@ -151,7 +151,7 @@ actor Disk {
     var written: Int {
         get async throws {
             try await run("sync", ["-f", place])
-            // The seventh field has sectors of 512 bytes (Documentation/block/stat.rst).
+            // The seventh field is the number of sectors written, of 512 bytes each (Documentation/block/stat.rst).
             let mounts = try String(contentsOfFile: "/proc/self/mounts", encoding: .utf8)
             guard let device = Self.device(at: place, in: mounts) else {
                 throw LabError.unexpected("nothing is mounted at \(place)")
@@ -164,7 +164,7 @@ actor Disk {
         }
     }
 
-    /// Returns the block device mounted there, such as `loop0`.
+    /// Returns the block device that is mounted at `place`, such as `loop0`.
     static func device(at place: String, in mounts: String) -> String? {
         let lines = mounts.split(separator: "\n").map { $0.split(separator: " ") }
         return lines.last { $0.count > 1 && $0[0].hasPrefix("/dev/") && $0[1] == place }.map {

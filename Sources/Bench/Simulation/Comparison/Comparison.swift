@@ -1,44 +1,46 @@
-/// Results of altnet, the peers and the oracle in one scenario: means over several seeds.
+/// Results of altnet, the peers and the oracle in one scenario, as means over several seeds.
 public struct Comparison: Sendable, Hashable {
     public let scenario: String
     public let title: String
     public let seeds: Int
     public let duration: Duration
-    /// altnet first, then the peers, the oracle last.
+    /// Rows in order: altnet, the peers, the oracle.
     public let rows: [Row]
-    /// Ratios of altnet's cost to others': by the measure as committed, then optionally with each weight halved and
-    /// doubled.
+    /// Ratios of altnet's cost to the cost of peers and oracles. The first uses the measure's weights. The others, if
+    /// requested, use each weight halved and doubled.
     public var ratios: [CostRatios] = []
 
     public static let altnet = "altnet"
     public static let oracle = "oracle"
 
     public struct Row: Sendable, Hashable {
-        /// Name of the policy: `altnet`, that of a model, or `oracle`.
+        /// Name of the policy: `altnet`, the name of a model, or `oracle`.
         public let policy: String
-        /// Seconds of cost per day (`Measure`), and half of the 95 % confidence interval over the seeds; nil with one
-        /// seed.
+        /// Cost per day in seconds (`Measure`).
         public var costPerDay = 0.0
+        /// Half of the cost's 95 % confidence interval over the seeds, in seconds; nil with one seed.
         public var costError: Double?
-        /// Seconds of outage per day.
+        /// Outage per day in seconds.
         public let outagePerDay: Double
         public let switchesPerDay: Double
-        /// Moves per day back to the preferred network.
+        /// Switches per day back to the preferred network.
         public let returnsPerDay: Double
         public let roamsPerDay: Double
-        /// Parts of the daily cost: a network worse than the best, and time away from the preferred one.
+        /// Part of the daily cost for access points worse than the best, in seconds.
         public var worsePerDay = 0.0
+        /// Part of the daily cost for time away from the preferred network, in seconds.
         public var awayPerDay = 0.0
-        /// Daily cost above the oracle's, in seconds.
+        /// Difference from the oracle's daily cost, in seconds.
         public var regretPerDay = 0.0
     }
 }
 
-/// One pass of a scenario in the same air, for altnet, every peer and the oracle.
+/// Results of one pass of a scenario for altnet, every peer and the oracles, with equal random signals.
 public struct Heat: Sendable {
     public let seed: UInt64
     public let results: [RunResult]
     public let oracle: Oracle.Outcome
+    /// Oracle without foresight.
     public let reacting: Oracle.Outcome
     /// Oracle without foresight for each variant of the measure; empty unless `weighs`.
     public let variants: [Oracle.Outcome]
@@ -97,8 +99,8 @@ extension Comparison {
 
 extension Scenario {
     /// Whether an access point of the preferred network loses over half of the traffic for a minute or more, while a
-    /// good one is in range. altnet must be much better there than peers, which stay on a working link or within a
-    /// network.
+    /// good access point is in range. altnet must be much better in such a scenario than peers, because peers stay on a
+    /// working link or within a network.
     public var isHard: Bool {
         let world = World(self, seed: 1)
         let known = world.accessPoints.filter { world.network(of: $0) != nil }
@@ -119,7 +121,7 @@ extension Scenario {
         return troubled.contains { $0 >= 60_000 }
     }
 
-    /// Length in milliseconds of a window in which losses are compared.
+    /// Length of the windows in which losses are compared, in milliseconds.
     private static let look: Int64 = 10_000
 
     private func loss(of accessPoint: Int, among known: [Int], _ losses: [Double]) -> Double {

@@ -1,6 +1,7 @@
 import AgentModel
 
-/// Table of the policies in one scenario. Marks the best value in each column where less is better, without the oracle.
+/// Table of the policies in one scenario. Marks the best value in each column where less is better. The oracle's values
+/// get no mark.
 public struct ComparisonTable: Sendable {
     private let comparison: Comparison
 
@@ -41,7 +42,7 @@ public struct ComparisonTable: Sendable {
         Column(heading: "ROAMS/d", lessIsBetter: false, value: \.roamsPerDay),
     ]
 
-    /// Best value as text, so that equal texts get equal marks; nil if all are equal.
+    /// Returns the best value as text, so that equal texts get equal marks; nil if all values are equal.
     private func best(_ column: Column) -> String? {
         let rows = comparison.rows.filter { $0.policy != Self.oracle && column.value($0).isFinite }
         guard column.lessIsBetter, Set(rows.map(column.text)).count > 1 else { return nil }
@@ -49,7 +50,7 @@ public struct ComparisonTable: Sendable {
     }
 }
 
-/// Output of `--compare --json`: `{"comparisons": [...]}`. Keys are stable, and new ones may be added.
+/// Output of `--compare --json`: `{"comparisons": [...]}`. Keys stay stable; later versions may add keys.
 public struct ComparisonsDocument: Codable, Hashable, Sendable {
     public let comparisons: [ComparisonDocument]
 
@@ -66,7 +67,7 @@ public struct ComparisonDocument: Codable, Hashable, Sendable {
     public struct Row: Codable, Hashable, Sendable {
         public let policy: String
         public let costSecondsPerDay: Double
-        /// Half of the 95 % confidence interval over the seeds.
+        /// Half of the cost's 95 % confidence interval over the seeds, in seconds; null with one seed.
         public let costError: Double?
         public let outageSecondsPerDay: Double
         public let worseSecondsPerDay: Double

@@ -1,15 +1,17 @@
 import Glibc
 
-/// altnet's cost in a scenario relative to the best peer and the oracles, with one measure.
+/// Ratios of altnet's cost in a scenario to the cost of the best peer and of the oracles, with one measure.
 public struct CostRatios: Sendable, Hashable, Encodable {
     /// Name of the measure: `as committed`, or a variant such as `2 x away`.
     public var measure = CostRatios.committed
     public let bestPeer: String
-    /// Ratio, and half of the ratio's 95 % confidence interval over the seeds; nil with one seed.
+    /// Ratio to the best peer's cost.
     public let overBestPeer: Double
+    /// Half of the 95 % confidence interval of `overBestPeer` over the seeds; nil with one seed.
     public var error: Double?
+    /// Ratio to the cost of the oracle without foresight.
     public let overReacting: Double
-    /// Ratio to the oracle's cost; nil for a variant of the measure.
+    /// Ratio to the cost of the oracle with foresight; nil for a variant of the measure.
     public let overOracle: Double?
 
     public static let committed = "as committed"
@@ -48,7 +50,7 @@ struct SeedSample {
 
     var mean: Double { values.isEmpty ? 0 : values.reduce(0, +) / Double(values.count) }
 
-    /// Half of the 95 % confidence interval of the mean (Student); nil for fewer than two values.
+    /// Half of the mean's 95 % confidence interval (Student's distribution); nil for fewer than two values.
     var error: Double? {
         guard values.count > 1 else { return nil }
         let (mean, count) = (mean, Double(values.count))
@@ -57,6 +59,7 @@ struct SeedSample {
     }
 
     /// Returns the two-sided 95 % quantile of Student's distribution.
+    /// - Parameter freedom: degrees of freedom.
     static func student(_ freedom: Int) -> Double {
         let table = [
             12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
@@ -66,12 +69,13 @@ struct SeedSample {
     }
 }
 
+/// Ratio of two sums over the same passes.
 struct PairedRatio {
     let value: Double
-    /// Half of the ratio's 95 % confidence interval, by the jackknife; nil for fewer than two seeds.
+    /// Half of the ratio's 95 % confidence interval (jackknife); nil for fewer than two passes.
     let error: Double?
 
-    /// - Parameter grace: added to both values of each pass.
+    /// - Parameter grace: constant that is added to both values of each pass.
     init(_ above: [Double], _ below: [Double], grace: Double) {
         let (sumAbove, sumBelow) = (above.reduce(0, +), below.reduce(0, +))
         let count = Double(min(above.count, below.count))

@@ -1,10 +1,11 @@
 public struct PolicyGoals: Sendable {
     public struct ScenarioScore: Sendable, Hashable, Encodable {
         public let scenario: String
-        /// altnet's relative costs: first with the measure itself, then with each variant of it.
+        /// Ratios of altnet's cost: first with the measure, then with each variant of the measure.
         public let costs: [CostRatios]
-        /// altnet's outage relative to the peer with the least outage, and that peer's name.
+        /// Ratio of altnet's outage to the outage of the peer with the least outage.
         public let outageOverBestPeer: Double
+        /// Name of the peer with the least outage.
         public let leastOutagePeer: String
         /// Whether the scenario has a weak signal or no internet access.
         public let isHard: Bool
@@ -20,24 +21,24 @@ public struct PolicyGoals: Sendable {
         public let wanted: String
         public let reached: String
         public let isMet: Bool
-        /// Scenarios that are furthest from the goal, worst first.
+        /// Scenarios that miss the goal, worst first, with their values.
         public let furthest: [String]
     }
 
-    /// Seconds added to both sides of a ratio per pass, as a ratio to an almost perfect optimum means nothing.
+    /// Seconds per pass that are added to both sides of a ratio. Without them, a ratio to a cost near 0 has no meaning.
     public static let grace = 0.5
 
     private static let overBestPeer = 1.05
 
     public let scores: [ScenarioScore]
     private let isRandom: Bool
-    /// Maximum multiples of the reacting oracle's cost, for the median and the worst scenario.
+    /// Maximum ratios to the cost of the oracle without foresight, for the median and the worst scenario.
     private let overReacting: (median: Double, worst: Double)
 
     /// - Parameters:
     ///   - hard: names of the scenarios with a weak signal or no internet access.
-    ///   - isRandom: whether the scenarios are random, so that one in a hundred may be lost.
-    ///   - hasSecondStation: whether altnet has a second station, unlike the oracle, so that the goals are stricter.
+    ///   - isRandom: whether the scenarios are random. One in a hundred may then miss the goal against peers.
+    ///   - hasSecondStation: whether altnet has a second station, unlike the oracle. The goals are then stricter.
     public init(
         of comparisons: [Comparison], hard: Set<String>, isRandom: Bool = false, hasSecondStation: Bool = false
     ) {
@@ -52,11 +53,11 @@ public struct PolicyGoals: Sendable {
             + [hardScenarios, everyPeersOutage]
             + [
                 switches("switches", \.switches),
-                switches("switches that are no return to the preferred network") { $0.switches - $0.returns },
+                switches("switches other than returns to the preferred network") { $0.switches - $0.returns },
             ]
     }
 
-    /// Names of the measure and its variants that all scenarios have.
+    /// Names of the measure and of the variants for which all scenarios have ratios.
     private var variants: [String] {
         let count = scores.map(\.costs.count).min() ?? 0
         return scores.first.map { $0.costs.prefix(count).map(\.measure) } ?? []
@@ -128,7 +129,7 @@ public struct PolicyGoals: Sendable {
             furthest: far.map { "\($0.scenario) \($0.outageOverBestPeer.fixed(2)) (\($0.leastOutagePeer))" })
     }
 
-    /// Tolerates half a switch per pass, as counts are means over seeds.
+    /// Returns the goal for a number of switches. Allows half a switch per pass more, as counts are means over seeds.
     private func switches(_ name: String, _ count: (ScenarioScore) -> Double) -> Goal {
         let far = scores.filter { count($0) > 1.5 * $0.oracleSwitches + 0.5 }.sorted {
             count($0) - 1.5 * $0.oracleSwitches > count($1) - 1.5 * $1.oracleSwitches
@@ -164,7 +165,7 @@ extension PolicyGoals.ScenarioScore {
 }
 
 extension PolicyGoals {
-    /// Returns the scores and goals for a terminal.
+    /// Returns the scores and goals as text for a terminal.
     /// - Parameter limit: maximum number of scenarios, worst first; nil for all.
     public func render(_ style: TextStyle, limit: Int?) -> String {
         var table = TextTable(headings: [

@@ -1,22 +1,23 @@
 import AgentModel
 
-/// Costs of the access points in each second of a pass, in addition to outage. All runs in the same air share the
+/// Costs of the access points in each second of a pass, in addition to outage. All runs of the same world share the
 /// table.
 ///
-/// Only delivered traffic counts, as the rest is outage. Samples the air in the middle of each second, and keeps
-/// running sums, so that any range takes two look-ups.
+/// Only delivered traffic counts, because lost traffic is outage. The table samples the signals in the middle of each
+/// second and keeps running sums, so that any range takes two look-ups.
 final class BurdenTable: Sendable {
     struct Burden: Sendable, Hashable {
-        /// Seconds, weighted with the additional utility of the best access point in range, 0 to 1.
+        /// Seconds, weighted with the additional utility (0 to 1) of the best access point in range.
         var worse = 0.0
-        /// Seconds while the preferred network is good and the device is on another one.
+        /// Seconds in which the device is on another network although the preferred network is good.
         var away = 0.0
 
         func weighed(by measure: Measure) -> Double { measure.worse * worse + measure.away * away }
     }
 
-    /// Burdens by access point, before and after a sign-in at a login page; nil for one that never forwards traffic.
+    /// Burdens by access point, before a sign-in; nil for an access point that never forwards traffic.
     private let rows: [Row?]
+    /// Burdens by access point, after a sign-in at a login page; empty without sign-ins.
     private let signedInRows: [Row?]
     /// Starts of the seconds in which a burden changes, in milliseconds.
     let changes: [Int64]
@@ -27,7 +28,7 @@ final class BurdenTable: Sendable {
     }
 
     private static let second: Int64 = 1000
-    /// Minimum share of delivered traffic of a good network.
+    /// Minimum share of traffic that a good network delivers, 0 to 1.
     static let good = 0.999
 
     init(_ world: World) {
@@ -37,7 +38,7 @@ final class BurdenTable: Sendable {
         signedInRows = signsIn ? survey.rows(signedIn: true).rows : []
     }
 
-    /// - Parameter time: within the first pass, in milliseconds.
+    /// - Parameter time: range within the first pass, in milliseconds.
     func burden(of accessPoint: Int, in time: Range<Int64>, signedIn: Bool = false) -> Burden {
         let rows = signedIn && !signedInRows.isEmpty ? signedInRows : rows
         guard let row = rows[accessPoint] else { return Burden() }
@@ -123,8 +124,8 @@ final class BurdenTable: Sendable {
 }
 
 extension World {
-    /// Index of the network that the user wants, over time: the preferred one, then the target of each command. A
-    /// command counts if its network is joinable, and is confirmed if necessary.
+    /// Index of the network that the user wants, over time: the preferred network, then the target of each command. A
+    /// command counts if its network is joinable and the app gives a required confirmation.
     fileprivate var preferences: Steps<Int?> {
         var preferences = Steps<Int?>(scenario.networks.firstIndex { $0.isPreferred })
         for happening in happenings {

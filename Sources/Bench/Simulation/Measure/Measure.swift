@@ -1,15 +1,15 @@
-/// Cost of a pass in seconds of outage: the outage, and weighted other burdens of the user. altnet, peers and oracles
-/// are measured equally.
+/// Cost of a pass in seconds: the outage, plus other burdens of the user with weights. altnet, peers and oracles have
+/// the same measure.
 ///
 /// Docs/results/policy-benchmark.md has the reasons for the weights.
 public struct Measure: Sendable, Hashable {
-    /// Cost of a second without throughput where the best in range has the maximum.
+    /// Cost in seconds of a second on a link with a utility (`LinkRate`) of 1 less than the best access point's.
     public var worse = 0.02
-    /// Cost of a second away from the preferred network while it is good.
+    /// Cost in seconds of a second on another network while the preferred network is good.
     public var away = 1.0 / 600
-    /// Cost of a switch to another network, which ends connections.
+    /// Cost in seconds of a switch to another network. A switch ends connections.
     public var switching = 0.5
-    /// Cost of a roam, which keeps connections.
+    /// Cost in seconds of a roam. A roam keeps connections.
     public var roaming = 0.1
 
     public init() {}
@@ -24,7 +24,7 @@ public struct Measure: Sendable, Hashable {
             outage: run.outage.inSeconds, worse: run.worse, away: run.away, switches: run.switches, roams: run.roams)
     }
 
-    /// The measure itself, then each weight halved and doubled, with names such as `2 x away`.
+    /// The measure, then variants with each weight halved and doubled. A variant's name is like `2 x away`.
     public static var variants: [(name: String, measure: Measure)] {
         let weights: [(String, WritableKeyPath<Measure, Double> & Sendable)] = [
             ("worse", \.worse), ("away", \.away), ("switching", \.switching), ("roaming", \.roaming),

@@ -1,23 +1,25 @@
-/// Path of least cost through known cells, and among equals the one with the fewest moves.
+/// Finds the path of least cost through known cells. Among paths of equal cost, it prefers the fewest moves.
 ///
-/// Dynamic programming over time, with the best path to each access point. Moves start at cell boundaries and take dead
-/// time. They must save more than their price and `worth`, so that ties keep the quieter path.
+/// The method is dynamic programming over time, with the best path to each access point. Moves start at cell boundaries
+/// and cause outage until they arrive. A move must save more than its price and `worth`.
 struct Optimum {
     private let networks: [Int]
-    /// Best path that ends on each access point.
+    /// Best path that ends on each access point; nil if none does.
     private var on: [Path?]
     /// Best path that ends without a link, by the last network. The last element is the path without any network.
     private var off: [Path?]
+    /// Moves that have not arrived yet, by target.
     private var flights: [[Flight]]
     private var moves: [Move] = []
-    /// Cost per move, in seconds.
+    /// Cost of a switch with `worth`, in seconds.
     private let switching: Double
+    /// Cost of a roam with `worth`, in seconds.
     private let roaming: Double
 
-    /// Savings in seconds that a move needs beyond its price.
+    /// Saving in seconds that a move must bring in addition to its price.
     static let worth = 0.001
 
-    /// Prices of moves in seconds, in addition to the dead time.
+    /// Prices of moves in seconds, in addition to the outage until they arrive.
     struct Prices: Sendable, Hashable {
         var switching = 0.0
         var roaming = 0.0
@@ -32,11 +34,11 @@ struct Optimum {
         off[off.count - 1] = Path()
     }
 
-    /// A period without changes. All times are in seconds.
+    /// A period without changes. Times are in seconds.
     struct Cell: Hashable {
         var start: Double
         var end: Double
-        /// Whether lost time counts. False while another uplink carries the traffic.
+        /// Whether lost time counts; false while the device sleeps or another uplink carries the traffic.
         var counts = true
         var places: [Candidate]
     }
@@ -44,21 +46,23 @@ struct Optimum {
     struct Candidate: Hashable {
         /// Delivered share of traffic, 0 to 1.
         var quality: Double
-        /// Cost per second besides lost traffic, while associated. At most `quality`, so that a link is no worse than
-        /// none.
+        /// Cost of a second on this access point, in seconds, in addition to lost traffic. It is at most `quality`, so
+        /// that any link is at least as good as none.
         var burden = 0.0
-        /// Whether a link, or a move that arrives, survives the start of the cell.
+        /// Whether a link, or a move to this access point, survives the start of the cell.
         var keepsLink: Bool
-        /// Time from the join order to full connectivity, for a switch and for a roam; nil if the access point cannot
-        /// be joined.
+        /// Time of a switch from the order to full connectivity, in seconds; nil if the device cannot join.
         var joinTime: Double?
+        /// Time of a roam from the order to full connectivity, in seconds; nil if the device cannot join.
         var roamTime: Double?
+        /// Whether the path may leave the access point.
         var mayBeLeft = true
     }
 
     struct Itinerary: Sendable, Hashable {
-        /// Outage in seconds. The cost includes outage, burdens and prices of moves.
+        /// Outage in seconds.
         var outage: Double
+        /// Sum of outage, burdens and prices of moves, in seconds.
         var cost: Double
         var switches: Int
         var roams: Int
@@ -73,7 +77,7 @@ struct Optimum {
 
     private struct Path {
         var lost = 0.0
-        /// Outage, burdens, prices of moves and their `worth`.
+        /// Sum of outage, burdens, prices of moves and their `worth`, in seconds.
         var score = 0.0
         var switches = 0
         var roams = 0
@@ -103,7 +107,7 @@ struct Optimum {
 
     var best: Itinerary {
         let paths = on + off + flights.flatMap(\.self).map(\.path)
-        // `off` always has a path: no link is always possible.
+        // `off` always has a path, because it is always possible to have no link.
         let best = paths.compactMap(\.self).min { $0.score < $1.score } ?? Path()
         var stops: [Itinerary.Stop] = []
         var next = best.lastMove
@@ -126,7 +130,7 @@ struct Optimum {
         }
     }
 
-    /// Starts a move to each joinable access point from the best path.
+    /// Starts moves from the best paths to each access point that the device can join.
     private mutating func depart(in cell: Cell) {
         let linked = bestOnByNetwork(in: cell)
         let anywhere = linked.indices.map { Self.better(linked[$0], off[$0]) }
@@ -140,7 +144,7 @@ struct Optimum {
                 launch(path, to: place, from: cell.start, taking: roamTime)
             }
             guard let joinTime = state.joinTime else { continue }
-            // A link may be dropped to rejoin the same network, as after a loss.
+            // A path may leave a link to join the same network again, as after a loss.
             if let path = Self.better(Self.better(off[network], off[off.count - 1]), linked[network]) {
                 launch(path, to: place, from: cell.start, taking: joinTime)
             }
@@ -174,7 +178,7 @@ struct Optimum {
         return right.score < left.score ? right : left
     }
 
-    /// Starts a move, unless an existing path is at least as good.
+    /// Starts a move, unless an existing path to the access point is at least as good.
     private mutating func launch(_ path: Path, to place: Int, from start: Double, taking time: Double) {
         if let present = on[place], present.score <= path.score { return }
         let arrival = start + time

@@ -1,36 +1,37 @@
 import AgentModel
 
-/// Least cost of a device in a scenario (`Measure`), if it knew the future.
+/// Computes the least cost (`Measure`) of a device that knows the scenario's future.
 ///
-/// Needs no scans, detects a dead link at once, and joins at the first attempt in the shortest time. Limits: no traffic
-/// during association and address assignment. An access point can be joined if it is on, heard, not full, accepts a
-/// known password and gives out addresses. A policy's regret is its additional cost.
+/// The device needs no scans, detects a dead link at once, and joins at the first attempt in the shortest time. It has
+/// no traffic during association and address assignment. It can join an access point that is on, heard and not full,
+/// accepts a known password and gives out addresses. A policy's regret is its cost above this least cost.
 public struct Oracle: Sendable {
     public enum Foresight: Sendable, Hashable {
         case complete
-        /// The optimum does not know sudden events. It starts in a good preferred network and joins no other while it
-        /// is the best. It does not leave a link that is as good as any. After a loss of power or internet access it
-        /// waits until the device can detect it. Shows how much regret comes from not knowing the future.
+        /// The optimum does not know sudden events, which shows how much regret comes from not knowing the future.
+        ///
+        /// It joins no other network while the preferred network is good and the best. It does not leave a link that is
+        /// as good as the best. After a loss of power or internet access, it stays until a device can detect the loss.
         case none
     }
 
     public struct Outcome: Sendable, Hashable {
         public let outage: Duration
-        /// Cost by the given measure, in seconds.
+        /// Cost by the measure, in seconds.
         public let cost: Double
         public let switches: Int
         public let roams: Int
         public let way: [Stop]
     }
 
-    /// A move of the best path, with its start and the start of use.
+    /// A move of the best path. `start` is its order, `arrival` the first time with connectivity.
     public struct Stop: Sendable, Hashable {
         public let start: Duration
         public let arrival: Duration
         public let accessPoint: Int
     }
 
-    /// Minimum time of the kernel's beacon loss detection (Docs/contributor/loss-and-radios.md).
+    /// Minimum time of the kernel's beacon loss detection, in milliseconds (Docs/contributor/loss-and-radios.md).
     static let lossDetection = StackTiming().lossDetection.lowerBound
 
     /// Minimum time for association and handshake, in milliseconds.
@@ -62,17 +63,19 @@ public struct Oracle: Sendable {
     }
 }
 
-/// Divides a pass into cells with hardly any change: at each change, at the latest start of a move before it, and every
-/// 200 ms while a quality changes.
+/// Divides a pass into cells with almost no change. A cell starts at each change, at the latest start of a move before
+/// it, and every 200 ms while a quality changes.
 struct OracleCourse {
     private let world: World
-    /// Access points on which the device can be, and their networks.
+    /// Access points of the device's networks.
     let accessPoints: [Int]
+    /// Network of each of these access points.
     let networks: [Int]
     /// Times of broken links by access point, in milliseconds.
     private let breaks: [Set<Int64>]
+    /// Times without links and joins, in milliseconds.
     private let pauses: [Range<Int64>]
-    /// Times by access point in which the device cannot know yet that it has lost connectivity; nil with foresight.
+    /// Times by access point in which the device cannot detect a loss of connectivity yet; nil with foresight.
     private let surprises: [[Range<Int64>]]?
     private let preferred: Set<Int>
     private let burdens: BurdenTable
@@ -107,7 +110,7 @@ struct OracleCourse {
         }
     }
 
-    /// Removes options that need knowledge of the future.
+    /// Removes moves that need knowledge of the future.
     private func blind(_ places: inout [Optimum.Candidate], _ surprises: [[Range<Int64>]], at moment: Int64) {
         let least = places.filter { $0.joinTime != nil }.map(\.rate).min() ?? .infinity
         let isHomeBest = places.indices.contains { index in
@@ -121,7 +124,7 @@ struct OracleCourse {
         }
     }
 
-    /// Negligible cost in seconds per second.
+    /// Negligible difference of costs, in seconds per second.
     private static let trifle = 1e-9
 
     private func place(at index: Int, from start: Int64, to end: Int64, isPaused: Bool) -> Optimum.Candidate {
@@ -131,7 +134,7 @@ struct OracleCourse {
             quality: max(0, 1 - world.lostTime(of: ap, in: start..<end) / length),
             burden: burdens.burden(of: ap, in: start..<end).weighed(by: measure) * 1000 / length,
             keepsLink: !breaks[index].contains(start))
-        // Check the state at the association, but within the pass.
+        // The state at the association decides, but at the latest the state at the end of the pass.
         let asked = min(start + Oracle.association, world.passLength - 1)
         let state = world.state(of: ap, at: .milliseconds(asked))
         guard !isPaused, state.isOn, !state.isFull, state.admission == .admitted,
@@ -174,7 +177,7 @@ extension Optimum.Candidate {
 }
 
 extension World {
-    /// Times without links or joins: wpa_supplicant is down, or the device asleep.
+    /// Times without links and joins, because wpa_supplicant is down or the device sleeps.
     fileprivate var pauses: [Range<Int64>] {
         happenings.compactMap { happening in
             let (start, time): (Int64, Duration)
@@ -187,7 +190,7 @@ extension World {
         }
     }
 
-    /// Times at which something other than the signal changes.
+    /// Returns the ends of the access point's spans, and the times at which the demand for Wi-Fi changes.
     fileprivate func edges(of accessPoint: Int) -> [Int64] {
         var edges: [Int64] = []
         var moment: Int64 = 0
@@ -209,7 +212,7 @@ extension World {
         }
     }
 
-    /// Times at which a link ends because of loss or a changed password.
+    /// Returns the times at which a link ends because of silence or a changed password.
     fileprivate func linkBreaks(of accessPoint: Int) -> [Int64] {
         var breaks: [Int64] = []
         var from: Int64 = 0
@@ -225,14 +228,14 @@ extension World {
         return breaks
     }
 
-    /// Ranges from a sudden loss of service to its detection by beacon loss or a failed probe.
+    /// Returns the times from a sudden loss of service to its detection by beacon loss or a failed probe.
     fileprivate func surprises(of accessPoint: Int) -> [Range<Int64>] {
         let probe = scenario.settings.validation?.limit.milliseconds
         return edges(of: accessPoint).filter { $0 < passLength }.compactMap { edge in
             let before = state(of: accessPoint, at: .milliseconds(edge - 1))
             let after = state(of: accessPoint, at: .milliseconds(edge))
             if before.isOn, !after.isOn { return edge..<(edge + Oracle.lossDetection) }
-            // Without probes it is never detected.
+            // Without probes, a device never detects a loss of internet access.
             guard before.internet == .online, after.internet != .online else { return nil }
             return edge..<(probe.map { edge + $0 } ?? passLength)
         }

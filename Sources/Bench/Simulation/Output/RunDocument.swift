@@ -1,10 +1,10 @@
 import AgentModel
 import Failover
 
-/// Output of `altnet-lab simulate --json`: `{"results": [...]}`. Keys are stable, and new ones may be added.
+/// Output of `altnet-lab simulate --json`: `{"results": [...]}`. Keys stay stable; later versions may add keys.
 ///
-/// Times and durations are in seconds, signals in dBm. Network names are in altnet's display form, so that they are
-/// safe for terminals.
+/// Times and durations are in seconds, signals in dBm. Network names are in altnet's display form, which is safe for
+/// terminals.
 public struct RunsDocument: Codable, Hashable, Sendable {
     public let results: [RunDocument]
 
@@ -28,7 +28,7 @@ public struct RunDocument: Codable, Hashable, Sendable {
     public let scans: Int
     public let scanSeconds: Double
     public let scanSecondsOnLink: Double
-    /// Scans' share of the time, 0 to 1.
+    /// Share of time in scans, 0 to 1.
     public let scanShare: Double
     public let probes: Int
     public let events: Int
@@ -84,7 +84,7 @@ public struct TimelineDocument: Codable, Hashable, Sendable {
         public let name: String
         public let ssid: String
         public let megahertz: Int
-        /// Signals at even intervals over the pass; null while the access point is off.
+        /// Signals in dBm at even intervals over the pass; null while the access point is off.
         public let signal: [Double?]
     }
 

@@ -1,7 +1,7 @@
 public struct RunPlan {
     public enum Extent: Sendable {
         case passes(Int)
-        /// Hours per scenario, divided into device lives.
+        /// Hours per scenario, divided into runs.
         case hours(Int)
     }
 
@@ -12,14 +12,14 @@ public struct RunPlan {
 
     public struct Outcome: Sendable {
         public let totals: [RunTotals]
-        /// The first run, optionally with its timeline.
+        /// Result of the first run, with a timeline if requested; nil without runs.
         public let first: RunResult?
     }
 
     public typealias Runner = @Sendable (Scenario, _ seed: UInt64, Duration, _ recordsTimeline: Bool) -> RunResult
 
     /// - Parameters:
-    ///   - seed: seed of each scenario's first run. The others have consecutive seeds.
+    ///   - seed: seed of each scenario's first run. Later runs have the next seeds.
     ///   - recordsFirst: whether to record the timeline of the first scenario's first run.
     public init(_ scenarios: [Scenario], seed: UInt64, extent: Extent, recordsFirst: Bool) {
         self.scenarios = scenarios
@@ -63,7 +63,8 @@ public struct RunPlan {
         }
     }
 
-    /// A life has at least one pass, and is short enough to share the work and show progress.
+    /// Returns the runs of a scenario. With `hours`, a run has at least one pass. It is short enough to share the work
+    /// and show progress.
     private func runs(of scenario: Int) -> [Run] {
         let pass = scenarios[scenario].duration
         let all = duration(of: scenario)
@@ -78,7 +79,7 @@ public struct RunPlan {
     }
 }
 
-/// Passes of each scenario for all policies and the oracle.
+/// Plan to run passes of each scenario with all policies and the oracles.
 public struct ComparisonPlan: Sendable {
     private let scenarios: [Scenario]
     private let seed: UInt64
@@ -86,7 +87,7 @@ public struct ComparisonPlan: Sendable {
     private let weighs: Bool
 
     /// - Parameters:
-    ///   - seed: seed of each scenario's first pass. The others have consecutive seeds.
+    ///   - seed: seed of each scenario's first pass. Later passes have the next seeds.
     ///   - weighs: whether to halve and double each weight of the measure.
     public init(_ scenarios: [Scenario], seed: UInt64, runs: Int, weighs: Bool = false) {
         self.weighs = weighs
@@ -128,7 +129,9 @@ struct Work<Items: Sequence, Result: Sendable> where Items.Element: Sendable {
         self.work = work
     }
 
-    /// - Parameter take: called with each item and its result, in any order.
+    /// - Parameters:
+    ///   - jobs: number of parallel tasks.
+    ///   - receive: called with each item and its result, in any order.
     func run(jobs: Int, receive: (Items.Element, Result) -> Void) async {
         await withTaskGroup(of: (Items.Element, Result).self) { [work] group in
             var waiting = items.makeIterator()

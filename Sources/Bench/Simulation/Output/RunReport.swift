@@ -1,7 +1,7 @@
 import AgentModel
 import Failover
 
-/// Table of runs with a line per scenario and values per day.
+/// Table of runs with one line per scenario and values per day.
 public struct RunTable: Sendable {
     private let totals: [RunTotals]
 
@@ -29,7 +29,7 @@ public struct RunTable: Sendable {
         ]
     }
 
-    /// Results of commands, listed below the table, as few scenarios have commands.
+    /// Results of commands. They are below the table, because few scenarios have commands.
     private var commands: [String] {
         totals.compactMap { totals in
             let sum = totals.sum
@@ -100,11 +100,11 @@ public struct RunTotals: Sendable {
 
     func perDay(_ count: Int) -> Double { perDay(Double(count)) }
 
-    /// Returns the share of the total time, 0 to 1.
+    /// Returns a time's share of the total duration, 0 to 1.
     func share(_ time: Duration) -> Double { sum.duration > .zero ? time / sum.duration : 0 }
 }
 
-/// Explains a run: its outages, the access points in use, and the optimal ones.
+/// Explains a run: lists its outages, the access points in use, and the oracle's access points.
 public struct RunExplanation: Sendable {
     private let outage: Duration
     private let timeline: Timeline
@@ -113,8 +113,8 @@ public struct RunExplanation: Sendable {
     private static let outageLimit = 12
     private static let stopLimit = 40
 
-    /// Creates an explanation; nil for a run without a timeline.
-    /// - Parameter best: the oracle's path through the same scenario and seed.
+    /// Creates an explanation. Returns nil for a run without a timeline.
+    /// - Parameter best: the oracle's result with the same scenario and seed.
     public init?(of run: RunResult, best: Oracle.Outcome) {
         guard let timeline = run.timeline else { return nil }
         outage = run.outage
@@ -129,8 +129,8 @@ public struct RunExplanation: Sendable {
         let way = best.way.map { "\($0.arrival.clockWithTenths)  \(name(of: $0.accessPoint))" }
         return [
             section("OUTAGE", outageSummary, outages, style),
-            section("WHERE IT WAS", nil, Self.shortened(stays), style),
-            section("WHERE THE ORACLE WAS", "\(best.outage.inWords) of outage", Self.shortened(way), style),
+            section("ACCESS POINTS IN USE", nil, Self.shortened(stays), style),
+            section("ACCESS POINTS OF THE ORACLE", "\(best.outage.inWords) of outage", Self.shortened(way), style),
         ].joined(separator: "\n\n")
     }
 

@@ -1,8 +1,8 @@
 import AgentModel
 
-/// Elements of a picture in drawing order. Escapes all text.
+/// Elements of a picture in drawing order. All text is escaped.
 ///
-/// Estimates the width of text with DejaVu Sans, the widest of the usual sans-serif fonts, so that others also fit.
+/// Text widths are estimates for DejaVu Sans, the widest of the usual sans-serif fonts, so that other fonts also fit.
 package struct SVGDrawing {
     package private(set) var elements: [String] = []
 
@@ -15,7 +15,7 @@ package struct SVGDrawing {
         package var colour: String
         package var isBold: Bool
         package var anchor: Anchor
-        /// Outline in the background colour, for text over lines.
+        /// Whether text has an outline in the background colour, so that it is readable over lines.
         package var hasRim: Bool
 
         package init(
@@ -49,7 +49,7 @@ package struct SVGDrawing {
                 + "\(stroke.attributes)/>")
     }
 
-    /// Draws a line per run, with gaps between runs.
+    /// Draws one line per run, with gaps between runs.
     package mutating func path(_ runs: [[(x: Double, y: Double)]], _ stroke: Stroke) {
         let steps = runs.filter { !$0.isEmpty }.map { run in
             "M" + run.map { "\($0.x.coordinate) \($0.y.coordinate)" }.joined(separator: "L")
@@ -60,7 +60,7 @@ package struct SVGDrawing {
                 + "\(stroke.attributes)/>")
     }
 
-    /// - Parameter tip: text that browsers show under the pointer.
+    /// - Parameter tip: text that browsers show when the pointer is over the box.
     package mutating func box(
         x: Double, y: Double, width: Double, height: Double, colour: String, radius: Double = 0, opacity: Double = 1,
         tip: String? = nil
@@ -89,7 +89,7 @@ package struct SVGDrawing {
         elements.append("<text \(attributes.compactMap(\.self).joined(separator: " "))>\(Self.escaped(text))</text>")
     }
 
-    /// Returns the SVG document, with its own background so that it is readable on any page.
+    /// Returns the SVG document. Its own background makes it readable on any page.
     package func document(width: Double, height: Double, title: String) -> String {
         """
         <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 \(width.coordinate) \(height.coordinate)" \
@@ -127,7 +127,7 @@ extension SVGDrawing.Lettering {
         text.printable.unicodeScalars.reduce(0) { $0 + Self.share($1) } * size * (isBold ? 1.1 : 1)
     }
 
-    /// Returns the text cut to that width, with an ellipsis if cut.
+    /// Returns the text, cut to the width `room`. A cut text ends with an ellipsis.
     package func fitted(_ text: String, to room: Double) -> String {
         let text = text.printable
         guard width(of: text) > room else { return text }
@@ -140,7 +140,7 @@ extension SVGDrawing.Lettering {
         return String(start) + "…"
     }
 
-    /// Splits the text into lines of that width. Cuts longer words.
+    /// Splits the text into lines of at most the width `room`. Cuts longer words.
     package func wrapped(_ text: String, to room: Double) -> [String] {
         text.split(whereSeparator: \.isWhitespace).reduce(into: [String]()) { lines, word in
             let word = fitted(String(word), to: room)
@@ -165,9 +165,9 @@ extension SVGDrawing.Lettering {
     }
 }
 
-/// Colours of a picture. Networks have Okabe and Ito's, which are distinguishable with any colour vision ("Color
-/// Universal Design", 2008). Their reddest is omitted as red means an outage here, and yellow as it is too faint on
-/// white.
+/// Colours of a picture. Networks have colours by Okabe and Ito, which people with any colour vision can distinguish
+/// ("Color Universal Design", 2008). Red is left out because it means an outage here, and yellow because it is too
+/// faint on white.
 package enum Palette {
     package static let paper = "#ffffff"
     package static let ink = "#1c2430"
@@ -179,7 +179,7 @@ package enum Palette {
     package static let scan = "#7b8794"
     package static let lane = "#f3f5f7"
 
-    /// Colours of a network and of text on it. Dashes if the colours are used up.
+    /// Colours of an access point's line and of text on it. Dashes distinguish lines of the same colour.
     package struct Paint {
         package let colour: String
         package let text: String
@@ -198,16 +198,17 @@ package enum Palette {
     }
 }
 
-/// Places labels that would overlap.
+/// Places labels so that they do not overlap.
 enum Spacing {
-    /// Returns positions close to the wanted ones, in order, at least `gap` apart, or closer if space is short.
-    /// - Parameter wanted: ascending.
+    /// Returns positions close to the wanted positions, in the same order. They are at least `gap` apart, or closer if
+    /// space is short.
+    /// - Parameter wanted: wanted positions, ascending.
     static func spread(_ wanted: [Double], gap: Double, within room: ClosedRange<Double>) -> [Double] {
         guard wanted.count > 1 else { return wanted.map { $0.clamped(to: room) } }
         let length = room.upperBound - room.lowerBound
         let gap = min(gap, length / Double(wanted.count - 1))
-        // Without gaps, positions only have to ascend. Merge those that do not at their mean, which minimizes the sum
-        // of squared moves (pool adjacent violators).
+        // After subtracting the gaps, positions only have to ascend. Replace positions that do not by their mean. This
+        // minimizes the sum of squared moves (pool adjacent violators).
         var pools: [(mean: Double, count: Int)] = []
         for (index, place) in wanted.enumerated() {
             var pool = (mean: place - Double(index) * gap, count: 1)
@@ -225,7 +226,7 @@ enum Spacing {
         }
     }
 
-    /// A label next to the top of a pole, which stands at a moment.
+    /// A label next to the top of a vertical line, the pole, which marks a time.
     struct Flag: Equatable {
         let x: Double
         let label: ClosedRange<Double>
@@ -233,11 +234,13 @@ enum Spacing {
         fileprivate var pointsRight: Bool { label.lowerBound >= x }
     }
 
-    /// Returns the row of each label, 0 at the bottom, such that labels hide no other labels or poles; nil if there are
-    /// too few rows.
+    /// Returns the row of each label, 0 at the bottom. Labels do not hide other labels or poles. A row is nil if the
+    /// label has no place.
     /// - Parameters:
     ///   - flags: flags by ascending `x`.
-    ///   - first: flags with priority.
+    ///   - first: whether each flag has priority.
+    ///   - count: number of rows.
+    ///   - gap: minimum horizontal distance between labels, and between labels and poles.
     static func rows(_ flags: [Flag], first: [Bool], count: Int, gap: Double) -> [Int?] {
         var placed: [(flag: Flag, row: Int)] = []
         var rows = [Int?](repeating: nil, count: flags.count)
@@ -249,7 +252,7 @@ enum Spacing {
                     (otherRow < row || !reach.contains(other.x)) && (otherRow != row || !reach.overlaps(other.label))
                 }
             }
-            // Prefer no label under this pole, although it would be readable.
+            // Prefer a row with no label across this flag's pole below, although such a label would be readable.
             let clear = free.first { row in
                 placed.allSatisfy { other, otherRow in otherRow > row || !other.label.contains(flag.x) }
             }
@@ -260,7 +263,8 @@ enum Spacing {
         return rows
     }
 
-    /// Places each flag after those whose poles its label may cross, so that it gets above theirs.
+    /// Returns the order in which to place flags. A flag comes after flags whose poles its label may cross, so that it
+    /// gets a higher row.
     private static func sorted(_ flags: [Flag], first: [Bool]) -> [Int] {
         [true, false].flatMap { isFirst in
             let indices = flags.indices.filter { first[$0] == isFirst }

@@ -18,7 +18,7 @@ struct TextTable {
     let headings: [String]
     var rows: [[Cell]] = []
 
-    /// - Parameter style: whether to use colours. Without them, marked cells have a star.
+    /// - Parameter style: style of headings and marked cells. Marked cells also have a star.
     func lines(_ style: TextStyle) -> [String] {
         let titles = headings.map { Cell($0) }
         let widths = headings.indices.map { column in
@@ -66,7 +66,7 @@ extension String {
 }
 
 extension Unicode.Scalar {
-    /// Whether the character takes two columns (East Asian Width: wide, UAX #11).
+    /// Whether a terminal shows the character in two columns (East Asian Width W, UAX #11).
     var isWide: Bool {
         switch value {
         case 0x1100...0x115f, 0x2e80...0xa4cf, 0xac00...0xd7a3, 0xf900...0xfaff, 0xfe30...0xfe6f, 0xff00...0xff60,
@@ -78,7 +78,7 @@ extension Unicode.Scalar {
 }
 
 extension Double {
-    /// Returns this many decimal places, 0 to 6; `-` if not finite or too large.
+    /// Returns the number as text with this many decimal places, 0 to 6; `-` if it is not finite or too large.
     package func fixed(_ places: Int) -> String {
         let scale = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000][Swift.min(Swift.max(places, 0), 6)]
         let scaled = (self * Double(scale)).rounded()
@@ -93,19 +93,19 @@ extension Double {
 extension Duration {
     var inSeconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
 
-    /// Text with hours and minutes: `0:05`.
+    /// Hours and minutes as text, such as `0:05`.
     var hoursAndMinutes: String {
         let minutes = components.seconds / 60
         return "\(minutes / 60):\(twoDigits(minutes % 60))"
     }
 
-    /// Hours, minutes and seconds: `0:05:07`.
+    /// Hours, minutes and seconds as text, such as `0:05:07`.
     var clock: String { "\(hoursAndMinutes):\(twoDigits(components.seconds % 60))" }
 
-    /// Text with tenths of a second: `0:05:07.3`.
+    /// Hours, minutes, seconds and tenths as text, such as `0:05:07.3`.
     var clockWithTenths: String { "\(clock).\(milliseconds % 1000 / 100)" }
 
-    /// Duration in words: `1.6 s`, `4 min 10 s`, `2 h 5 min`, `3 d 4 h`.
+    /// Duration as text with units, such as `1.6 s`, `4 min 10 s`, `2 h 5 min` or `3 d 4 h`.
     var inWords: String {
         let seconds = Int64(inSeconds.rounded())
         func pair(_ large: Int64, _ largeUnit: String, _ small: Int64, _ smallUnit: String) -> String {
@@ -125,7 +125,7 @@ private func twoDigits(_ number: Int64) -> String { number < 10 ? "0\(number)" :
 
 func counted(_ number: Int, _ one: String, _ many: String) -> String { "\(number) \(number == 1 ? one : many)" }
 
-/// JSON text with sorted keys, so that equal documents have equal text.
+/// Encodes JSON text with sorted keys, so that equal documents have equal text.
 public enum JSONText {
     /// - Throws: `EncodingError` for a number that is not finite.
     public static func of(_ document: some Encodable) throws -> String {

@@ -24,7 +24,7 @@ extension TimelinePicture {
         drawNames(of: scale, on: &drawing)
     }
 
-    /// Returns the points of the visible signal in this time, with one run per period in which the access point is on.
+    /// Returns the points of the signal in this time. Each period in which the access point is on gives one run.
     private func runs(
         of signal: Timeline.Signal, during time: Range<Duration>, _ scale: SignalScale
     ) -> [[(x: Double, y: Double)]] {
@@ -64,7 +64,7 @@ extension TimelinePicture {
         }
     }
 
-    /// Draws the thresholds' names. The names of the two bands are side by side, as the levels are close.
+    /// Draws the thresholds' names. The names of the two bands are side by side, because their levels are close.
     private func drawThresholdNames(of scale: SignalScale, on drawing: inout SVGDrawing) {
         let label = SVGDrawing.Lettering(size: 11, colour: Palette.faintInk, hasRim: true)
         for threshold in scale.thresholds {
@@ -75,7 +75,7 @@ extension TimelinePicture {
         }
     }
 
-    /// Draws names at the ends of lines, far enough apart to be readable.
+    /// Draws the networks' names at the ends of the lines, far enough apart to be readable.
     private func drawNames(of scale: SignalScale, on drawing: inout SVGDrawing) {
         let name = SVGDrawing.Lettering(size: 13, isBold: true)
         let detail = SVGDrawing.Lettering(size: 11, colour: Palette.faintInk)
@@ -150,7 +150,7 @@ private struct SignalScale {
 }
 
 extension TimelinePicture {
-    /// Access points with a line: those of known networks, up to the number of distinguishable lines.
+    /// Access points that have a line: those in use or in known networks, up to `limit`.
     struct Lines {
         struct Line {
             let accessPoint: Int

@@ -2,7 +2,7 @@ import AgentModel
 import Failover
 
 extension TimelinePicture {
-    /// Events of one moment, as a flag on a pole above the chart.
+    /// Events of one time, drawn as a label on a vertical line above the chart.
     struct Flag {
         let x: Double
         let text: String
@@ -44,7 +44,7 @@ extension TimelinePicture {
             }
         }
         var flags = groups.map { flag(at: $0.x, $0.texts) }
-        // Label repeated events only if there is space after all others.
+        // Label repeated events last, if they have space.
         var known: Set<String> = []
         let isNew = flags.map { known.insert($0.text).inserted }
         let rows = Spacing.rows(
@@ -55,7 +55,7 @@ extension TimelinePicture {
 
     var flags: [Flag] { Self.flags(of: timeline.happenings, at: x) }
 
-    /// Places a flag's label right of the pole, or left at the edge of the picture.
+    /// Returns a flag with its label right of the pole, or left of it at the edge of the picture.
     private static func flag(at x: Double, _ texts: [String]) -> Flag {
         let all = texts.joined(separator: ", ")
         let others = texts.count == 1 ? "" : ", and \(texts.count - 1) more"
@@ -68,7 +68,7 @@ extension TimelinePicture {
 }
 
 extension TimelinePicture {
-    /// Decisions to list in order of time, and the number of omitted ones.
+    /// Decisions to list, in order of time, and the number of omitted decisions.
     struct Reasons {
         let listed: [PolicyDecision]
         let omitted: Int
@@ -77,7 +77,7 @@ extension TimelinePicture {
     private static let limit = 20
 
     var reasons: Reasons {
-        // List `online` last, as the picture shows it.
+        // Omit `online` first, because the chart shows it.
         let byWeight = timeline.decisions.enumerated().sorted {
             ($0.element.kind.weight, $0.offset) < ($1.element.kind.weight, $1.offset)
         }
@@ -127,7 +127,7 @@ extension TimelinePicture {
 }
 
 extension PolicyDecision.Kind {
-    /// Priority in a list with limited space. Lower comes first.
+    /// Priority in a list with limited space, 0 to 3. Lower values have priority.
     fileprivate var weight: Int {
         switch self {
         case .join: 0

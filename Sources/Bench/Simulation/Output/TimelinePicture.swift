@@ -30,12 +30,14 @@ public struct TimelinePicture {
 
     static let width = 1200.0
     static let margin = 28.0
-    /// Horizontal ranges of the time axis and of the labels next to it.
+    /// Horizontal range of the time axis.
     static let plot = 84.0...944.0
+    /// Horizontal range of the labels right of the time axis.
     static let labels = 956.0...1172.0
     static let chartHeight = 300.0
-    /// Rows for labels of events, and their distance.
+    /// Maximum number of rows with labels of events.
     static let flagRows = 7
+    /// Vertical distance of these rows.
     static let rowHeight = 17.0
 
     static let plainText = SVGDrawing.Lettering(size: 13)
@@ -46,7 +48,7 @@ public struct TimelinePicture {
         return Self.plot.lowerBound + share * (Self.plot.upperBound - Self.plot.lowerBound)
     }
 
-    /// Left edge and width of a time range, with a minimum width.
+    /// Returns the left edge and the width of a time range. The width is at least `minimum`.
     func extent(_ time: Range<Duration>, minimum: Double) -> (x: Double, width: Double) {
         let start = x(time.lowerBound)
         return (start, max(minimum, x(time.upperBound) - start))
@@ -76,10 +78,10 @@ extension TimelinePicture {
     }
 
     private var omissions: [String] {
-        lines.omissions + (unlabelled > 0 ? [counted(unlabelled, "label", "labels") + " of what happened"] : [])
+        lines.omissions + (unlabelled > 0 ? [counted(unlabelled, "label", "labels") + " of events"] : [])
     }
 
-    /// Losses on bad links are part of the outage outside of `timeline.outages`.
+    /// Text about the outage by lost frames on bad links, which is not in `timeline.outages`; empty if below 1 s.
     private var weakness: String {
         let rest = result.outage - outageTime
         return rest < .seconds(1) ? "" : ", of which \(rest.inWords) by frames lost on bad links"
@@ -94,7 +96,7 @@ extension TimelinePicture {
             result.roams > 0
                 ? counted(result.roams, "change", "changes") + " of access point within a network" : nil,
         ]
-        let lost = result.outage > .zero ? "\(result.outage.inWords) of use lost" : "no moment of use lost"
+        let lost = result.outage > .zero ? "\(result.outage.inWords) of outage" : "no outage"
         return "\(result.policy): \(lost) in \(result.duration.inWords)\(weakness); "
             + moves.compactMap(\.self).joined(separator: ", ")
     }
@@ -114,7 +116,7 @@ extension TimelinePicture {
     }
 }
 
-/// Marks of a time axis: at most a dozen, at usual intervals.
+/// Marks of a time axis: about a dozen, at round intervals.
 struct TimeAxis {
     let step: Duration
     let marks: [Duration]
@@ -124,7 +126,7 @@ struct TimeAxis {
             1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400,
         ]
         let fitting = seconds.first { duration <= .seconds($0) * 12 }
-        // Longer intervals are multiples of weeks.
+        // Longer intervals are multiples of a week.
         let weeks = duration.components.seconds / (12 * 604_800) + 1
         step = .seconds(fitting ?? 604_800 * weeks)
         marks = Array(sequence(first: .zero) { [step] in $0 + step }.prefix { $0 <= max(duration, .zero) })

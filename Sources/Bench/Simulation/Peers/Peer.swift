@@ -1,10 +1,10 @@
 import AgentModel
 
-/// A connection manager to compare altnet with: its decisions and the timing of its components.
+/// Another connection manager, for comparison with altnet: its decisions and the timing of its components.
 public struct Peer: Sendable {
     public let name: String
     public let model: PeerModel
-    /// Time of the peer's DHCP client in addition to the access point's.
+    /// Time of the peer's DHCP client in addition to the access point's `addressTime`.
     let extraAddressTime: Duration
 
     public static let all = [wpaSupplicant, networkManager, iwd, strongest, espHome]
@@ -22,25 +22,27 @@ public struct Peer: Sendable {
 /// Differences between connection managers that affect their decisions.
 public struct PeerModel: Sendable, Hashable {
     public var preference: Preference
-    /// Whether access points from the kernel's memory (30 s) count, or only those of the last scan.
+    /// Whether access points from the kernel's list (30 s) count. If false, only results of the last scan count.
     public var trustsMemory = false
     /// Whether the first scans cover only channels of known networks.
     public var looksWhereItKnows = false
+    /// Wait after a loss before the first scan.
     public var afterLoss = Duration.zero
-    /// Time after a loss in which the peer looks only for the lost network.
+    /// Time after a loss in which the peer searches only the lost network.
     public var loyalty = Duration.zero
-    /// Waits between scans without a candidate. The last one repeats.
+    /// Waits after scans without a candidate. The last wait repeats.
     public var scanWaits: [Duration]
     public var afterFailure: AfterFailure
-    /// Time to ignore a network after each consecutive refusal of the key; nil forever.
+    /// Times for which the peer ignores a network after each consecutive refusal of the key; nil for ever.
     public var wrongKeyBlocks: [Duration?] = []
-    /// Time to ignore an access point after each other consecutive failure. Ends if nothing else can be joined.
+    /// Times for which the peer ignores an access point after each other consecutive failure; nil for ever. The peer
+    /// tries ignored access points if it has no others.
     public var failureBlocks: [Duration?] = []
-    /// Time limit from the order to join until the access point accepts the device.
+    /// Time limit for a join, until the access point accepts the device.
     public var joinLimit: Duration
-    /// Time limit for an address after that; nil for none.
+    /// Time limit for an address after the join; nil for no limit.
     public var addressLimit: Duration?
-    /// Model of leaving a working link; nil if the peer never leaves one.
+    /// Search for a better access point on a working link; nil if the peer never leaves a working link.
     public var roaming: Roaming?
 
     public enum Preference: Sendable, Hashable {
@@ -51,20 +53,22 @@ public struct PeerModel: Sendable, Hashable {
     }
 
     public enum AfterFailure: Sendable, Hashable {
-        /// Tries the next best of the same scan. Scans again when none is left.
+        /// Tries the next best access point of the same scan. Scans again after the last access point.
         case nextCandidate
-        /// Scans again after a wait, by the number of consecutive failures.
+        /// Scans again after a wait. Each consecutive failure takes the next wait; the last wait repeats.
         case scan(waits: [Duration])
     }
 
-    /// Search for a better access point while the link works.
+    /// Search for a better access point on a working link.
     public struct Roaming: Sendable, Hashable {
-        /// Searches only below this signal, in dBm.
+        /// Signal on 2.4 GHz below which the peer searches, in dBm.
         public var belowTwoPointFour: Int
+        /// Signal on other bands below which the peer searches, in dBm.
         public var belowFive: Int
         public var every: Duration
-        /// Required improvement in dB.
+        /// Minimum improvement of the signal, in dB.
         public var gain: Int
+        /// Maximum number of searches per link.
         public var attempts: Int = .max
         public var crossesNetworks = false
 
@@ -75,17 +79,17 @@ public struct PeerModel: Sendable, Hashable {
 }
 
 extension [Duration] {
-    /// Returns the wait after `count` earlier ones. The last one repeats.
+    /// Returns the wait after `count` earlier waits. The last wait repeats.
     func wait(after count: Int) -> Duration { self[Swift.min(count, self.count - 1)] }
 }
 
 extension Peer {
-    /// ESPHome's wifi component, on the same radio as the others.
+    /// ESPHome's wifi component, on the same radio as the other peers.
     ///
-    /// - Scans, sorts by priority and signal, and tries the first one twice. Then it lowers that one's priority for
-    ///   good, and waits 0.5 s for the next scan (comments at the head of esphome/components/wifi/wifi_component.cpp).
-    ///   A wrong key is an ordinary failure.
-    /// - Online below -49 dBm, searches every 5 min, at most three times per link. It looks for an access point of the
+    /// - Scans, sorts access points by priority and signal, and tries the first twice. Then lowers its priority
+    ///   permanently, and scans again after 0.5 s (comments at the head of
+    ///   esphome/components/wifi/wifi_component.cpp). A wrong key is an ordinary failure.
+    /// - On a link below -49 dBm, searches every 5 min, at most three times per link, for an access point of the same
     ///   network that is 10 dB stronger (`ROAMING_CHECK_INTERVAL`, `ROAMING_MIN_IMPROVEMENT`, `ROAMING_GOOD_RSSI`).
     static let espHome = Peer(
         name: "ESPHome",
@@ -101,15 +105,15 @@ extension Peer {
 extension Peer {
     /// iwd with its own network configuration.
     ///
-    /// - Offline, scans channels of known networks at once, then all channels after 10, 20, 40, 80, 160 and 300 s
-    ///   (`InitialPeriodicScanInterval`, `MaximumPeriodicScanInterval`, iwd.config(5)). Flushes the kernel's older
+    /// - Offline, scans the channels of known networks first, then all channels after 10, 20, 40, 80, 160 and 300 s
+    ///   (`InitialPeriodicScanInterval`, `MaximumPeriodicScanInterval`, iwd.config(5)). Discards the kernel's older
     ///   results.
-    /// - Tries a scan's results one after the other, ranked by signal and last use (`network_rankmod`), and then scans
+    /// - Ranks a scan's results by signal and last use (`network_rankmod`), tries one after the other, and then scans
     ///   again.
-    /// - Waits for the user after a refused key. Ignores an access point after other failures for 60 s, then 30 times
+    /// - Waits for the user after a refused key. After other failures, ignores an access point for 60 s, then 30 times
     ///   as long (`[Blacklist]` in iwd.config(5)).
-    /// - Below -70 dBm, or -76 dBm on 5 GHz, searches for a better access point of the network every 60 s
-    ///   (`RoamThreshold`, `RoamThreshold5G`, `RoamRetryInterval`). Does not leave the network.
+    /// - Below -70 dBm, or -76 dBm on 5 GHz, searches for a better access point of the same network every 60 s
+    ///   (`RoamThreshold`, `RoamThreshold5G`, `RoamRetryInterval`). Never leaves a working network.
     static let iwd = Peer(
         name: "iwd",
         model: PeerModel(
@@ -124,16 +128,16 @@ extension Peer {
 extension Peer {
     /// NetworkManager with its own DHCP client.
     ///
-    /// - Waits 15 s for a lost link, while wpa_supplicant knows only that network (`wireless_secrets_tries`,
-    ///   `link_timeout` in nm-device-wifi.c; 15 s measured in the lab).
-    /// - Then takes the network with the highest `autoconnect-priority`, and among equals the last used
-    ///   (`nm-settings(5)`).
-    /// - Ignores a network for 300 s after four failures (`connection.autoconnect-retries-default`). Without an agent
-    ///   for secrets, never retries a network that refused its key (measured in the lab).
+    /// - After a loss, waits 15 s for the same network. wpa_supplicant knows only this network in that time
+    ///   (`wireless_secrets_tries`, `link_timeout` in nm-device-wifi.c; 15 s measured in the lab).
+    /// - Then joins the network with the highest `autoconnect-priority`, and among equal priorities the last used
+    ///   network (`nm-settings(5)`).
+    /// - Ignores a network for 300 s after four failures (`connection.autoconnect-retries-default`). Without a secret
+    ///   agent, never retries a network that refused its key (measured in the lab).
     /// - Scans after 3 s, then in steps of 20 s up to 120 s (`SCAN_INTERVAL_*`), and waits 45 s for an address
     ///   (`ipv4.dhcp-timeout`).
     /// - Sets wpa_supplicant's `bgscan` to `simple:30:-70:86400`: below -70 dBm, searches for a better access point of
-    ///   the network every 30 s.
+    ///   the same network every 30 s.
     static let networkManager = Peer(
         name: "NetworkManager",
         model: PeerModel(
@@ -147,8 +151,8 @@ extension Peer {
 }
 
 extension Peer {
-    /// A naive policy: scans every 10 s and joins the strongest access point of any known network. Without margin,
-    /// waits or memory of failures, it represents the extreme that chases every decibel.
+    /// A naive policy: scans every 10 s and joins the strongest access point of any known network. It has no margin, no
+    /// waits after failures and no memory of failures.
     static let strongest = Peer(
         name: "strongest",
         model: PeerModel(
@@ -162,14 +166,14 @@ extension Peer {
 extension Peer {
     /// wpa_supplicant with dhcpcd, as in a plain board image.
     ///
-    /// - Joins the network with the highest priority in range, and among equals the strongest
+    /// - Joins the network with the highest priority in range, and among equal priorities the strongest
     ///   (`wpa_supplicant.conf(5)`).
     /// - Keeps a lost access point in its list until two scans miss it, and tries it first.
     /// - Scans 0.1, 0.5, 1, 5 and then always 10 s after a failed join (`wpas_connection_failed`). Ignores the access
     ///   point for 10 s, then 60, 120, 600, 1800 s, unless it is the only one (`bssid_ignore.c`).
     /// - Disables a network that refused the key for 10 s, then 20, 30, 60, 90, 120, 300 s (`wpas_auth_failed`).
-    /// - Scans every 5 s while nothing can be joined (`scan_interval`), and ignores addresses. Never leaves a working
-    ///   link, as `bgscan` is not set by default.
+    /// - Scans every 5 s while it finds no network to join (`scan_interval`). Does not check addresses. Never leaves a
+    ///   working link, because `bgscan` is not set by default.
     /// - dhcpcd takes 5.7 to 7.4 s for an address (measured, Docs/contributor/testing.md).
     static let wpaSupplicant = Peer(
         name: "wpa_supplicant",

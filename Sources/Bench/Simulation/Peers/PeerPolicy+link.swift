@@ -61,7 +61,7 @@ extension PeerPolicy {
         phase = .waiting(until: now + model.afterLoss)
     }
 
-    /// Keeps the lost access point in the list with the current time, if the peer uses earlier results.
+    /// If the peer uses earlier results, keeps the lost access point in the list as seen now.
     private mutating func remember(_ network: KnownNetwork, _ link: Link, at now: Instant) {
         let bssid = link.accessPoint.bssid
         guard model.trustsMemory, let frequency = link.accessPoint.frequency else { return }
@@ -92,7 +92,7 @@ extension PeerPolicy {
 
     // MARK: Commands
 
-    /// Joins the target of a command. Peers never confirm a switch or roll it back.
+    /// Joins the target of a command. Peers have no confirmation and no rollback.
     mutating func beginSwitch(_ network: NetworkID, command id: UInt64, at now: Instant) {
         endCommand(.failed(.rejected))
         command = id

@@ -49,13 +49,13 @@ extension PeerPolicy {
         fruitlessScans += 1
     }
 
-    /// Waits for the next search, at most until `loyalty` ends.
+    /// Waits before the next search, at most until `loyalty` ends.
     mutating func wait(_ time: Duration, at now: Instant) {
         let end = now + time
         phase = .waiting(until: loyalty.map { now < $0.until ? min(end, $0.until) : end } ?? end)
     }
 
-    /// Interval of scans (wpa_supplicant's `scan_interval`) during `loyalty`.
+    /// Interval of scans during `loyalty` (wpa_supplicant's `scan_interval`).
     private static let loyalScan = Duration.seconds(5)
 
     /// Scans, or uses the latest results if `loyalty` has just ended.
@@ -78,8 +78,9 @@ extension PeerPolicy {
         join(best.network.id, best.bss, at: now)
     }
 
-    /// The kernel's memory of access points, and the maximum length of a scan.
+    /// Time for which the kernel keeps scan results.
     private static let memory = Duration.seconds(30)
+    /// Maximum duration of a scan.
     private static let scanLength = Duration.seconds(3)
 
     private func candidates(at now: Instant) -> [Candidate] {
@@ -115,7 +116,7 @@ extension PeerPolicy {
         }
     }
 
-    // MARK: A better access point while the link lives
+    // MARK: Roaming
 
     mutating func searchForBetter(_ link: Link, at now: Instant) {
         guard let roaming = model.roaming else { return }

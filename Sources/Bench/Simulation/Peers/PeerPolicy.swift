@@ -1,28 +1,30 @@
 import AgentModel
 import Failover
 
-/// A model of a common connection manager's decisions, driven by the events of altnet's policy, without further
-/// knowledge.
+/// Model of a common connection manager's decisions. It gets the same events as altnet's policy, and nothing else.
 ///
-/// The common part: scan, choose, join, wait for an address, start again. The differences are in `PeerModel`. No peer
-/// checks for internet access.
+/// All peers scan, choose an access point, join it, wait for an address, and start again after a failure. `PeerModel`
+/// describes their differences. Peers do not check for internet access.
 public struct PeerPolicy: LinkPolicy, Sendable {
     let model: PeerModel
     var networks: [KnownNetwork] = []
     var phase = Phase.down
-    /// Results of the latest scan, and channels of known networks.
+    /// Scan results of the last 30 s.
     var air: [BSSID: BSS] = [:]
-    /// Times of failures. An access point is used again once it is seen after them.
+    /// Times of failed joins. A peer uses the access point again after a scan has found it later.
     var doubts: [BSSID: Instant] = [:]
+    /// Known channels of the networks.
     var channels: [NetworkID: Set<Frequency>] = [:]
+    /// Networks on which the peer was online. The last one used is last.
     var history: [NetworkID] = []
     var blocks = PeerBlocks()
-    /// Untried access points of the last scan, best first.
+    /// Access points of the last scan that were not tried yet, best first.
     var queue: [Candidate] = []
-    /// Consecutive scans without a candidate, and consecutive failed joins.
+    /// Number of consecutive scans without a candidate.
     var fruitlessScans = 0
+    /// Number of consecutive failed joins.
     var failures = 0
-    /// Network that is the only one to look for, and the end of that.
+    /// The only network that the peer searches until this time, after its loss.
     var loyalty: (network: NetworkID, until: Instant)?
     var command: UInt64?
     var counter: UInt64 = 0
@@ -35,7 +37,7 @@ public struct PeerPolicy: LinkPolicy, Sendable {
     public init(model: PeerModel) { self.model = model }
 
     enum Phase {
-        /// The interface or wpa_supplicant is missing.
+        /// The interface or wpa_supplicant is not available.
         case down
         case waiting(until: Instant)
         case scanning(id: UInt64)
@@ -61,8 +63,9 @@ public struct PeerPolicy: LinkPolicy, Sendable {
         var isOnline: Bool
         var addressDeadline: Instant?
         var signal: Int?
-        /// Time of the next search for a better access point, and the running search.
+        /// Time of the next search for a better access point.
         var searchAt: Instant?
+        /// ID of the running search's scan.
         var search: UInt64?
         var searches = 0
     }
@@ -151,7 +154,7 @@ public struct PeerPolicy: LinkPolicy, Sendable {
     }
 }
 
-/// Blocked networks, which refused the key, and blocked access points.
+/// Networks and access points that a peer ignores for a time. A network is blocked after it refused the key.
 struct PeerBlocks: Sendable {
     private var keys: [NetworkID: Entry] = [:]
     private var accessPoints: [BSSID: Entry] = [:]

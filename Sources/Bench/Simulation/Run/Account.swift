@@ -1,6 +1,6 @@
 import Failover
 
-/// Accumulates the result of a run. Its size is independent of the run's length, as it details only the first pass.
+/// Accumulates the result of a run. Records only the first pass in detail, so its size does not grow with the run.
 struct Account {
     var result: RunResult
     private let isRecording: Bool
@@ -26,10 +26,10 @@ struct Account {
         timeline.signals = world.accessPoints.map(world.timelineSignal)
     }
 
-    /// Accounts for the time up to `moment`.
+    /// Adds the time up to `moment` to the result.
     /// - Parameters:
     ///   - accessPoint: access point over which the device was online; nil if offline.
-    ///   - signedIn: whether a provider has signed the device in there.
+    ///   - signedIn: whether a hotspot provider has signed the device in at this access point.
     mutating func settle(to moment: Int64, in world: World, online accessPoint: Int?, signedIn: Bool) {
         guard moment > settled else { return }
         defer { settled = moment }
@@ -95,11 +95,11 @@ struct Account {
         timeline.happenings.append(Timeline.Mark(at: .milliseconds(moment), text: happening.change.text))
     }
 
-    /// Returns the result of a run that ends now. Call `settle` before.
+    /// Ends the run and returns its result. Call `settle` first.
     mutating func close(at moment: Int64) -> RunResult {
         offline(at: moment)
         result.duration = .milliseconds(moment)
-        // Separate whole milliseconds: a double of seconds would lose digits in a long run.
+        // Convert whole milliseconds separately: a double of seconds would lose digits in a long run.
         result.outage = .milliseconds(Int64(lost)) + .nanoseconds(Int64((lost - lost.rounded(.down)) * 1e6))
         guard isRecording else { return result }
         timeline.outages = outages.map { .milliseconds($0.lowerBound)..<(.milliseconds($0.upperBound)) }
@@ -109,7 +109,7 @@ struct Account {
 }
 
 extension World {
-    /// Samples at even intervals over a pass.
+    /// Returns at most 1000 samples of the signal, at even intervals over a pass.
     fileprivate func timelineSignal(of accessPoint: Int) -> Timeline.Signal {
         let count = min(1000, passLength)
         let samples = (0..<count).map { index -> Double? in

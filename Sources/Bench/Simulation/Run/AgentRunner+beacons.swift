@@ -2,25 +2,27 @@ import AgentCore
 import AgentModel
 import Failover
 
-/// Reads a simulated link's counters for `BeaconLossDetector`, like `BeaconLossMonitor` on a device.
+/// Reads a simulated link's counters for `BeaconLossDetector`, like `BeaconLossMonitor` on a real device.
 ///
-/// Skips samples while the access point is heard without a scan, as they would not differ. Takes the last two skipped
-/// samples before the next change, which bring the watch to the right state.
+/// Skips samples while the access point is heard and no scan runs, because they would be equal. Before the next change,
+/// takes the last two skipped samples to bring `watch` up to date.
 struct BeaconSampler {
-    /// Defaults of the agent's settings.
+    /// Default values of the agent's settings.
     private static let (silentBeacons, idlePace) = (3, Duration.milliseconds(500))
 
     let accessPoint: AccessPoint
     let station: Int
     fileprivate(set) var watch = BeaconLossDetector(beacons: silentBeacons, idlePace: idlePace)
-    /// Times of the next sample, and of the next check of the number of sent frames.
+    /// Time of the next sample, in milliseconds; `Int64.max` for none.
     fileprivate var sampleAt = Int64.max
+    /// Time of the next check of the number of sent frames, in milliseconds.
     fileprivate var trafficAt: Int64
-    /// First of the skipped samples, and their interval in milliseconds.
+    /// Time of the first skipped sample, and the samples' interval, in milliseconds.
     fileprivate var skipped: (first: Int64, interval: Int64)?
     fileprivate var isScanning = false
-    /// Time of the last sample, and interval before it, in milliseconds.
+    /// Time of the last sample, in milliseconds.
     fileprivate var lastSample: Int64?
+    /// Interval before the last sample, in milliseconds.
     fileprivate var lastInterval: Int64 = 0
 
     init(_ accessPoint: AccessPoint, on station: Int, _ device: SimulatedDevice) {
@@ -32,7 +34,7 @@ struct BeaconSampler {
 }
 
 extension AgentRunner {
-    /// Looks for traffic while the processor is awake anyway.
+    /// Reads the number of sent frames while the processor is awake anyway.
     mutating func lookForTraffic(_ device: inout SimulatedDevice) {
         guard let watch = beacons?.watch, watch.wantsFrames(at: Instant(milliseconds: device.now)) else { return }
         feed(.framesSent(device.framesSent(by: device.now)), at: device.now, &device)
@@ -57,7 +59,7 @@ extension AgentRunner {
         sample(at: device.now, &device)
     }
 
-    /// Takes the last two skipped samples, if something else happens before the next one.
+    /// Takes the last two skipped samples if an event comes before the next sample.
     mutating func catchUp(_ device: inout SimulatedDevice) {
         guard let skipped = beacons?.skipped else { return }
         beacons?.skipped = nil
@@ -90,7 +92,7 @@ extension AgentRunner {
             if asksGateway { device.askGateway(over: sampler.station, at: moment) }
             beacons?.sampleAt = next.milliseconds
             skip(after: moment, &device)
-        // A simulated radio counts beacons itself.
+        // Not needed: a simulated radio counts beacons.
         case .count: break
         case .report(let report): handle(.silence(sampler.accessPoint, report), &device)
         }

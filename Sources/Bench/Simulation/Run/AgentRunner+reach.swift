@@ -3,14 +3,14 @@ import AgentModel
 import AppProtocol
 import Failover
 
-/// Simulated probes for `ConnectivityState`, like those of `ConnectivityMonitor`: a connection to one target with TLS,
-/// a validation source, and a hotspot provider if the scenario signs in.
+/// Simulates the probes of `ConnectivityMonitor` for `ConnectivityState`. They use one target with TLS, a validation
+/// source and, if the scenario has sign-ins, a hotspot provider.
 struct SimulatedProbes {
     fileprivate static let target = "target"
 
     fileprivate struct Question {
         let side: LinkSide
-        /// Time that determines the random frame losses. All questions of one check have the same.
+        /// Time that selects the random frame losses. All questions of one check share it.
         let luck: Int64
         let answer: ReachAnswer
         let at: Int64
@@ -22,7 +22,7 @@ struct SimulatedProbes {
     fileprivate var beside: TargetLine?
     fileprivate var left: Instant
     fileprivate var provider: SimulatedProvider
-    /// Time of the last `.timer`. The next one must be later.
+    /// Time of the last `.timer` event, in milliseconds. The next event must be later.
     fileprivate var lastTimer = Int64.min
 
     init?(_ scenario: Scenario, at now: ClockReading) {
@@ -60,10 +60,10 @@ struct SimulatedProbes {
     }
 }
 
-/// A connection to the target over one link, like `TargetConnection`.
+/// Simulated connection to the target over one link, like `TargetConnection` on a real device.
 private struct TargetLine {
     private enum Phase {
-        /// The attempt succeeds or fails at this time. The problem is nil for success.
+        /// An attempt that ends at this time. The problem is nil if the attempt succeeds.
         case opening(until: Int64, ReachProblem?)
         case pausing(until: Int64)
         case open
@@ -103,7 +103,7 @@ private struct TargetLine {
 
     private static let waits = BackOff(first: .seconds(1), last: .seconds(60))
 
-    /// Longest wait until the next attempt, in milliseconds, before random shortening.
+    /// Longest wait until the next attempt, in milliseconds. The actual wait is random, from 0 to this value.
     var longestWait: Int64 { Self.waits.wait(after: failures).milliseconds }
 
     mutating func failed(_ problem: ReachProblem, waiting wait: Int64, at now: Int64) {
@@ -115,7 +115,7 @@ private struct TargetLine {
     }
 }
 
-/// A hotspot provider that signs in after the scenario's time.
+/// Simulated hotspot provider. A sign-in takes the scenario's `signInTime`.
 private struct SimulatedProvider {
     private enum Phase {
         case inactive
@@ -124,14 +124,14 @@ private struct SimulatedProvider {
         case waiting(until: Int64)
     }
 
-    /// Time for a sign-in in milliseconds; 1 without a provider.
+    /// Duration of a sign-in in milliseconds; 1 if the scenario has no provider.
     private let time: Int64
     private var phase = Phase.inactive
-    /// Time of the next status report.
+    /// Time of the next status report, in milliseconds; `Int64.max` for none.
     private var newsAt = Int64.max
 
-    /// Values of `HotspotSettings` in milliseconds: limits of sign-in and confirmation including overhead, and the
-    /// first wait.
+    /// Values of `HotspotSettings` in milliseconds: time limit of a sign-in with `handover`, time limit of its
+    /// confirmation, and the first wait.
     private static let (limit, confirmLimit, wait): (Int64, Int64, Int64) = (62_000, 15_000, 30_000)
 
     init(time: Duration?) { self.time = max(1, time?.milliseconds ?? 1) }
@@ -200,9 +200,9 @@ private struct SimulatedProvider {
 }
 
 extension AgentRunner {
-    // MARK: What happens
+    // MARK: Events
 
-    /// - Parameter luck: `luck` of the answered question; nil for an event that answers none.
+    /// - Parameter luck: `luck` of the answered question; nil if the event is not an answer.
     mutating func reach(_ event: ConnectivityEvent, luck: Int64? = nil, _ device: inout SimulatedDevice) {
         guard let probes else { return }
         let now = clock(device)
@@ -256,7 +256,7 @@ extension AgentRunner {
 
     private mutating func lineOpened(_ side: LinkSide, _ device: inout SimulatedDevice) {
         probes?.change(side) { $0.opened(at: device.now) }
-        // Monitor its silence from now on.
+        // From now on, the device notices when the target falls silent.
         if let station = probes?.line(side)?.station { device.stations[station].reached = 0 }
         reach(.targetChanged(side, SimulatedProbes.target), &device)
     }
@@ -311,12 +311,12 @@ extension AgentRunner {
         _ id: ReachQuestionID, _ question: ReachQuestion, _ side: LinkSide, within limit: Duration, luck: Int64?,
         _ device: inout SimulatedDevice
     ) {
-        // An event in between may have cancelled it.
+        // Another event may have cancelled the question.
         guard let probes, probes.state.isAsking(id) else { return }
         let line = probes.line(side)
         let luck = luck ?? probes.questions.values.filter { $0.side == side }.map(\.luck).min() ?? device.now
         let outlook = outlook(line, luck: luck, device)
-        // Frames wait while the radio is off its channel.
+        // Frames wait while the radio is off the link's channel.
         let delay = line?.station != nil && device.isAwayFromChannel ? SimulatedDevice.longestAbsence : 0
         let end = max(0, limit.milliseconds)
         func planned(_ answer: ReachAnswer, after time: Int64) -> SimulatedProbes.Question {
@@ -333,7 +333,7 @@ extension AgentRunner {
             case (.gateway, _):
                 line?.station.map { device.way(over: $0, luck: luck)?.isHeard ?? false } ?? true
                     ? planned(.gateway(true), after: 10 + delay) : planned(.gateway(false), after: end)
-            // No simulated network announces a captive portal API.
+            // Simulated networks do not announce a captive portal API (RFC 8908).
             case (.portalAddress, _): planned(.portalAddress(nil), after: 0)
             case (.portal, _): planned(.portal(nil, cost: 0), after: 0)
             }
@@ -345,12 +345,12 @@ extension AgentRunner {
     private mutating func answer(_ id: ReachQuestionID, _ device: inout SimulatedDevice) {
         guard let question = probes?.questions.removeValue(forKey: id) else { return }
         reach(.answer(id, question.answer), luck: question.luck, &device)
-        // Asking the target also retries a missing connection.
+        // A question to the target also retries a failed connection.
         guard case .target(let problem) = question.answer, probes?.line(question.side)?.isOpen == false else { return }
         if let problem { lineFailed(question.side, problem, &device) } else { lineOpened(question.side, &device) }
     }
 
-    // MARK: Signing in
+    // MARK: Sign-in
 
     private mutating func runProvider(_ device: inout SimulatedDevice) {
         guard let provider = probes?.provider, provider.next <= device.now else { return }
@@ -360,7 +360,7 @@ extension AgentRunner {
         reach(.signIn(status), &device)
     }
 
-    // MARK: Orders
+    // MARK: Effects
 
     private mutating func perform(_ effect: ConnectivityEffect, luck: Int64?, _ device: inout SimulatedDevice) {
         switch effect {

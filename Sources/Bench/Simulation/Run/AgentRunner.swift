@@ -4,22 +4,22 @@ import AppProtocol
 import Failover
 import KeyFile
 
-/// Runs the agent's core on a simulated device, like `DeviceAgent` on a real one. Turns reports into events and carries
-/// out effects in order. Makes no decisions.
+/// Runs the agent's core on a simulated device, like `DeviceAgent` on a real one. Turns reports into events and
+/// performs the effects in order. The core makes all decisions.
 ///
-/// Unmodelled actions take no time: the key file stores, apps get answers, and providers sign off at once. With
-/// `isOutside`, apps and key file are outside of the simulation.
+/// Actions without a model take no time: the key file stores, apps get answers, and providers sign off immediately.
+/// With `isOutside`, the caller provides apps and key file.
 struct AgentRunner: DeviceRunner {
     struct Environment {
         /// Key for network hashes.
         var key = Secret(text: "simulated-device")
         /// Content of the key file; nil to derive it from the world.
         var state: StoredState?
-        /// Maximum number of backups; nil for the device's own.
+        /// Maximum number of backups; nil for the number of the scenario's networks.
         var maximumBackups: Int?
-        /// Wall-clock time at the start of the run: the beginning of 2026.
+        /// Wall-clock time at the start of the run. The default is the beginning of 2026.
         var beginning = Timestamp(millisecondsSince1970: 1_767_225_600_000)
-        /// Whether the caller provides apps and key file. Their effects go to `outgoing`.
+        /// Whether the caller provides apps and key file. Effects for them go to `outgoing`.
         var isOutside = false
     }
 
@@ -32,17 +32,18 @@ struct AgentRunner: DeviceRunner {
     private var disk: StoredState
     private var timers: [AgentTimer: Int64] = [:]
     private var scans: [Int: ScanOwner] = [:]
-    /// Events that arrived while effects were carried out.
+    /// Events that arrived while the runner performed effects.
     private var waiting = Queue<AgentEvent>()
     private var isHandling = false
     var beacons: BeaconSampler?
-    /// Simulated probes; nil if the scenario validates nothing.
+    /// Simulated probes; nil if the scenario's settings have no validation.
     var probes: SimulatedProbes?
     private var requests: UInt64 = 0
-    /// Static address of the network that each station joined.
+    /// Static address of each station; missing if the station uses DHCP.
     private var fixed: [StationID: StaticAddress] = [:]
-    /// Delays after which the app confirms a switch, and the switch that waits for confirmation.
+    /// Delay after which the app confirms a switch, by switch ID.
     private var confirmations: [String: Duration] = [:]
+    /// ID of the switch that waits for confirmation.
     private var unconfirmed: String?
 
     init(_ world: World, stations: Int, environment: Environment = Environment()) {
@@ -95,7 +96,7 @@ struct AgentRunner: DeviceRunner {
         case .signal(let level): handle(.signal(level), &device)
         case .signalCrossed(let station, let level):
             handle(.radio(Self.names[station], .signalHigh(level)), &device)
-        // Ordered no probe itself: `SimulatedProbes` asks.
+        // Does not occur: `SimulatedProbes` replaces the device's own probes.
         case .probed: break
         case .doubted(let station, _): noticeSilence(of: station, &device)
         case .supplicant(let isAvailable, _):
@@ -113,7 +114,7 @@ struct AgentRunner: DeviceRunner {
 
     // MARK: Events
 
-    /// Passes an event to the core and carries out the effects. Queues events that arrive meanwhile.
+    /// Passes an event to the core and performs the effects. Queues events that arrive meanwhile.
     mutating func handle(_ event: AgentEvent, _ device: inout SimulatedDevice) {
         waiting.append(event)
         guard !isHandling else { return }
@@ -126,7 +127,7 @@ struct AgentRunner: DeviceRunner {
         isHandling = false
     }
 
-    /// Updates the core's snapshot for a question between events.
+    /// Updates the core's kernel snapshot for a query between events.
     mutating func refreshKernelSnapshot(of device: SimulatedDevice) { core.kernel = kernelSnapshot(of: device) }
 
     func clock(_ device: SimulatedDevice) -> ClockReading {
@@ -184,14 +185,14 @@ struct AgentRunner: DeviceRunner {
     }
 
     /// - Parameters:
-    ///   - host: last byte.
-    ///   - network: index.
+    ///   - host: last byte of the address.
+    ///   - network: index of the network in the scenario.
     private static func address(_ host: UInt8, in network: Int) -> [UInt8] {
         let number = UInt16(truncatingIfNeeded: network + 1)
         return [10, UInt8(number >> 8), UInt8(truncatingIfNeeded: number), host]
     }
 
-    // MARK: The start, and what the app wants
+    // MARK: Start and app requests
 
     private mutating func start(_ device: inout SimulatedDevice) {
         core = Self.core(disk, device.world.scenario, stations: device.stations.count, environment)
@@ -202,7 +203,7 @@ struct AgentRunner: DeviceRunner {
         handle(.atWork, &device)
     }
 
-    /// Restores the networks and commands from the scenario's start, with a restarted agent.
+    /// If the stored networks have changed, restores the scenario's initial ones and restarts the agent.
     private mutating func reset(_ device: inout SimulatedDevice) {
         guard disk.hasChanged(since: device.world) else { return }
         handle(.stop, &device)
@@ -367,7 +368,7 @@ struct AgentRunner: DeviceRunner {
         waiting.append(.scanBegan(owner))
     }
 
-    /// Reports the kernel's event first, then the end of the ordered scan.
+    /// Reports the kernel's event first, then the end of the scan that the core ordered.
     private mutating func scanEnded(_ number: Int, isAborted: Bool, _ device: inout SimulatedDevice) {
         handle(.radio(core.inUse, .scanFinished(aborted: isAborted)), &device)
         guard let owner = scans.removeValue(forKey: number) else { return }
@@ -384,7 +385,7 @@ struct AgentRunner: DeviceRunner {
         }
     }
 
-    // MARK: What is outside
+    // MARK: External key file
 
     /// An external key file has stored a change.
     mutating func committed(_ id: CommitID, _ state: StoredState, _ device: inout SimulatedDevice) {
@@ -404,7 +405,7 @@ extension Effect {
 }
 
 extension SupplicantEvent {
-    /// Returns the event with the equivalent reason code (IEEE 802.11-2020, table 9-49).
+    /// Returns a disconnection with the reason code of this end (IEEE 802.11-2020, table 9-49).
     fileprivate static func disconnected(_ end: LinkEnd) -> SupplicantEvent {
         switch end {
         case .ownDoing: .disconnected(reason: 3, locallyGenerated: true)

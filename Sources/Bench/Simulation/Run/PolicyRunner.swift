@@ -3,15 +3,15 @@ import AgentModel
 import Failover
 import KeyFile
 
-/// A policy other than altnet's: a model of another connection manager, or a test's.
+/// A policy other than altnet's: a model of another connection manager, or a test policy.
 public protocol LinkPolicy {
     mutating func handle(_ event: PolicyEvent, at now: Instant) -> [PolicyAction]
     /// Latest time at which the policy needs `.tick`.
     var nextWake: Instant? { get }
 }
 
-/// Runs a policy on a simulated device with one station, and replaces the rest of the peer's program. Scans are queued
-/// as in wpa_supplicant, and changes are stored at once.
+/// Runs a policy on a simulated device with one station, and stands in for the rest of the connection manager. Queues
+/// scans like wpa_supplicant, and stores changes immediately.
 struct PolicyRunner<Policy: LinkPolicy>: DeviceRunner {
     /// Key for network hashes.
     private static var key: Secret { Secret(text: "simulated-device") }
@@ -22,12 +22,13 @@ struct PolicyRunner<Policy: LinkPolicy>: DeviceRunner {
     private var isFirst = true
     private var stored: StoredState
     private var registry = NetworkRegistry()
-    /// The running scan, and the one that waits for the radio.
+    /// The running scan.
     private var scan: (number: Int, order: ScanOrder)?
+    /// A scan that waits for the radio.
     private var deferred: ScanOrder?
     private var command: Command?
     private var commands: UInt64 = 0
-    /// Earliest time of the next tick. A wake-up in the past is delayed by a millisecond, so that time advances.
+    /// Earliest time of the next tick, in milliseconds: after the last tick, so that time advances.
     private var earliestTick: Int64 = 0
 
     private struct Command {
@@ -79,7 +80,7 @@ struct PolicyRunner<Policy: LinkPolicy>: DeviceRunner {
             if !unlinked.isEmpty { send(.linkLost(.ownDoing), &device) }
         case .passwordGiven(let ssid, let password):
             let before = stored.backups
-            // A list of stored or new networks is never refused.
+            // Cannot fail, because the list has only stored and new networks.
             try? stored.apply(stored.update(telling: password, of: ssid, localKey: Self.key), localKey: Self.key)
             if stored.backups != before { publishNetworks(&device) }
         case .otherUplink(let uplink): send(.otherUplink(uplink), &device)
@@ -103,7 +104,7 @@ struct PolicyRunner<Policy: LinkPolicy>: DeviceRunner {
         case .leave:
             device.leave(0)
             startDeferred(&device)
-        // Needs a second station.
+        // Not possible: these actions need a second station.
         case .joinBeside, .useSuccessor, .leaveSuccessor: break
         case .scan(let order): beginScan(order, &device)
         case .cancelScan:
@@ -111,7 +112,7 @@ struct PolicyRunner<Policy: LinkPolicy>: DeviceRunner {
             device.abortScan()
         case .watchSignal(let watch): device.watchSignal(watch, of: 0, isSampling: true)
         case .probe(let epoch, let limit): device.probe(epoch, over: 0, within: limit.milliseconds)
-        // No scenario sets the interface down.
+        // The simulated interface is always up.
         case .bringInterfaceUp: break
         case .record(let decision): device.account.record(decision, at: device.now)
         case .store(.switchEnded(let id, let isCommitted)):

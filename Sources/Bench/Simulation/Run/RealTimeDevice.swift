@@ -6,19 +6,19 @@ import KeyFile
 /// A simulated device under external control: the agent's core in a continuing world that can change at any time.
 /// Effects for apps and key file are returned to the caller, and their results come back as events.
 ///
-/// Has no clock: `run(until:)` advances its time.
+/// The device has no clock: `run(until:)` advances its time.
 package struct RealTimeDevice {
     private var run: DeviceRun<AgentRunner>
-    /// Original scenario, to carry the device back to its positions and signals.
+    /// Original scenario. The change `back` restores its positions and signals.
     private let scenario: Scenario
 
-    /// Longest duration of a device's run without repetition: ten years at the highest speed.
+    /// Longest run of a device: 10,000 years, which take ten years at the highest speed of 1000.
     private static let life = Duration.seconds(10_000 * 366 * 86_400)
 
     /// - Parameters:
     ///   - hasStory: whether the scenario's events happen.
-    ///   - hasNoise: whether signals vary as in the scenario and scans miss access points. Otherwise signals are exact
-    ///     and scans complete.
+    ///   - hasNoise: whether signals vary as in the scenario and scans can miss access points. If false, signals are
+    ///     exact and scans complete.
     ///   - state: content of the key file. Use `firstState` for the scenario's networks.
     ///   - maximumBackups: maximum number of the device's backup networks.
     ///   - localKey: key for network hashes.
@@ -52,8 +52,8 @@ package struct RealTimeDevice {
         run = DeviceRun(device: device, runner: runner)
     }
 
-    /// Returns the first key file content: the scenario's networks and their last frequencies.
-    /// - Parameter derive: returns a network's key (IEEE 802.11-2020, annex J.4.1).
+    /// Returns the first content of the key file: the scenario's networks and their last frequencies.
+    /// - Parameter derive: derives a network's key from password and SSID (IEEE 802.11-2020, annex J.4.1).
     package static func firstState(of scenario: Scenario, derive: (Secret, SSID) -> Secret) -> StoredState {
         StoredState(of: World(scenario, seed: 0), derive: derive)
     }
@@ -90,10 +90,10 @@ package struct RealTimeDevice {
         run.handleReports()
     }
 
-    /// Stops the agent. The last changes to store are among the effects.
+    /// Stops the agent. Afterwards, `drainEffects()` also returns the last changes to store.
     package mutating func stop() { handle(.stop) }
 
-    // MARK: What it knows
+    // MARK: State
 
     package var core: AgentCore { run.runner.core }
     package var clock: ClockReading { run.runner.clock(run.device) }
@@ -106,7 +106,7 @@ package struct RealTimeDevice {
         return status
     }
 
-    /// The agent's metrics, without those of its key file.
+    /// Returns the agent's metrics, without the key file's.
     package func metrics(version: String) -> MetricsReport {
         core.metrics(MetricsLedger.Facts(version: version), at: clock)
     }
@@ -115,10 +115,10 @@ package struct RealTimeDevice {
         core.scanResults(run.device.scanResults(), at: clock.instant)
     }
 
-    /// Connectivity of the device; nil if the scenario validates nothing.
+    /// Connectivity of the device; nil if the scenario's settings have no validation.
     package var connectivity: Connectivity? { run.runner.connectivity(run.device) }
 
-    /// Signal of the link in use, in dBm.
+    /// Signal of the link in use, in dBm; nil without a link.
     package var signal: Int? { run.device.signal(of: run.device.inUse) }
 
     // MARK: The world
@@ -128,16 +128,16 @@ package struct RealTimeDevice {
     package var world: WorldState { WorldState(run.device, scenario) }
 
     /// Changes the world now.
-    /// - Throws: `WorldError` unless it is a change of the world with existing access points.
+    /// - Throws: `WorldError` if the text is not a change of the world, or names an unknown access point.
     package mutating func change(_ text: String) throws(WorldError) {
         let changes = try WorldChange(text).changes(in: run.device.world.scenario, from: scenario)
         guard changes.allSatisfy(\.isOfTheWorld) else {
             throw WorldError(
                 .unsupported,
-                "not a change of the world: an app commands the device, and it sleeps or restarts with its program"
+                "not a change of the world: send passwords and commands from an app, and suspend or restart the program"
             )
         }
-        // Skipped samples belong to the old world.
+        // The skipped samples belong to the old world.
         run.runner.catchUp(&run.device)
         let (world, coming) = run.device.world.changed(by: changes, at: now)
         run.device.meet(world, coming: coming)

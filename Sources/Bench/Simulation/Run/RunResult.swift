@@ -4,33 +4,35 @@ import Failover
 /// Result of one run of a scenario under one policy. Its size is independent of the run's length.
 public struct RunResult: Sendable {
     public let scenario: String
-    /// Name of the policy: `altnet`, or that of a model.
+    /// Name of the policy: `altnet`, or the name of a model.
     public let policy: String
     public let seed: UInt64
     public var duration = Duration.zero
-    /// Time without use: offline time, and the lost share of traffic on a bad link.
+    /// Lost time: offline time, and on a bad link the share of time equal to the share of lost traffic.
     public var outage = Duration.zero
-    /// Weighted seconds of the first pass for `Measure`, if it was requested: with the additional utility of the best
-    /// access point, 0 to 1, and away from the good preferred network. Only delivered traffic counts.
+    /// Sum of `BurdenTable.Burden.worse` over the first pass, in seconds; 0 unless requested.
     public var worse = 0.0
+    /// Sum of `BurdenTable.Burden.away` over the first pass, in seconds; 0 unless requested.
     public var away = 0.0
-    /// Number of switches to another network, and of those to the preferred one.
+    /// Number of switches to another network.
     public var switches = 0
+    /// Number of switches to the preferred network.
     public var returns = 0
     public var roams = 0
     public var joins = 0
     public var failedJoins = 0
     public var scans = 0
-    /// Air time of scans: total, and on a working link.
+    /// Total duration of scans.
     public var scanTime = Duration.zero
+    /// Duration of scans during a link.
     public var scanTimeOnLink = Duration.zero
     public var probes = 0
-    /// Number of calls of the policy, each of which wakes a device's processor.
+    /// Number of events for the policy. On a real device, each event wakes the processor.
     public var events = 0
     public var committed = 0
     public var rolledBack = 0
     public var failed = 0
-    /// Commands that the agent refused.
+    /// Number of commands that the agent refused.
     public var refused = 0
     /// Timeline of the run; nil unless requested.
     public var timeline: Timeline?
@@ -39,12 +41,12 @@ public struct RunResult: Sendable {
 public struct Timeline: Sendable {
     public let duration: Duration
     public var signals: [Signal] = []
-    /// Access points in use, in order. Time without one is left out.
+    /// Stays at access points, in order. Offline time is left out.
     public var stays: [Stay] = []
     public var outages: [Range<Duration>] = []
     public var scans: [Range<Duration>] = []
     public var decisions: [PolicyDecision] = []
-    /// Events in words: `home1 loses power`.
+    /// Events of the scenario in words, such as `home1 loses power`.
     public var happenings: [Mark] = []
 
     public struct Signal: Sendable {
@@ -56,7 +58,7 @@ public struct Timeline: Sendable {
     }
 
     public struct Stay: Sendable, Hashable {
-        /// Time at the access point, from the moment the device was online.
+        /// Time during which the device was online over the access point.
         public let time: Range<Duration>
         public let accessPoint: Int
     }
@@ -80,7 +82,7 @@ extension Scenario.Change {
             time.map { "\(name) gives out addresses in \($0.inWords)" } ?? "\(name) gives out no addresses"
         case .full(let name, let isFull): isFull ? "\(name) is full" : "\(name) has room"
         case .password(let name, _): "\(name) has a new password"
-        case .newPassword(let ssid, _): "the device is told the new password of \(ssid)"
+        case .newPassword(let ssid, _): "the device gets the new password of \(ssid)"
         case .move(let point, let time):
             "the device moves to \(point.x.fixed(0)), \(point.y.fixed(0)) in \(time.inWords)"
         case .interference(let range, let loss, let time):

@@ -4,7 +4,7 @@ import Failover
 public enum Simulation {
     /// Runs a scenario under altnet, with the agent's core.
     /// - Parameters:
-    ///   - duration: nil for one pass of the scenario.
+    ///   - duration: duration of the run; nil for one pass of the scenario.
     ///   - recordsTimeline: whether to record the first pass.
     public static func run(
         _ scenario: Scenario, seed: UInt64, duration: Duration? = nil, recordsTimeline: Bool = false
@@ -23,7 +23,7 @@ public enum Simulation {
     }
 
     /// Runs a scenario under a policy, with one station. Equal arguments give equal results.
-    /// - Parameter makePolicy: called at the start, and after each restart of the agent.
+    /// - Parameter makePolicy: creates the policy at the start and after each restart of the agent.
     public static func run<Policy: LinkPolicy>(
         _ scenario: Scenario, seed: UInt64, duration: Duration? = nil, recordsTimeline: Bool = false,
         policyName: String = "altnet", timing: StackTiming = StackTiming(),
@@ -46,7 +46,7 @@ public enum Simulation {
     static let altnet = "altnet"
     static let horizon = Duration.seconds(600)
 
-    /// - Parameter horizon: look-ahead in the air. Does not affect the result.
+    /// - Parameter horizon: time for which the device computes events in advance. Does not affect the result.
     static func run<Runner: DeviceRunner>(
         _ world: World, duration: Duration?, recordsTimeline: Bool, policyName: String, timing: StackTiming,
         horizon: Duration, stations: Int, burdens: BurdenTable? = nil, makeRunner: (World) -> Runner

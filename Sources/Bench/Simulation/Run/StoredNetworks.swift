@@ -3,9 +3,9 @@ import AgentModel
 import KeyFile
 
 extension StoredState {
-    /// Creates the state after an assumed life before the scenario: the networks' last frequencies and verified access
-    /// points are known. All networks are in the list, and the preferred one was selected.
-    /// - Parameter derive: returns a network's key. Nothing in a simulation joins with it.
+    /// Creates the state of a device that has already used the scenario's networks. It knows their last frequencies and
+    /// verified access points. All networks are backups, and the preferred network is selected.
+    /// - Parameter derive: derives a network's key. Simulated joins do not use the key.
     init(of world: World, derive: (Secret, SSID) -> Secret = { _, _ in Secret([0]) }) {
         let scenario = world.scenario
         let networks = scenario.networks.map { StoredNetwork($0, derive: derive) }
@@ -18,14 +18,14 @@ extension StoredState {
         }
     }
 
-    /// Whether the networks or the preferred one differ from the scenario's start.
+    /// Whether passwords or the preferred network differ from the scenario's start.
     func hasChanged(since world: World) -> Bool {
         let first = StoredState(of: world)
         return backups.map(\.credential) != first.backups.map(\.credential)
             || preferred?.ssid != first.preferred?.ssid
     }
 
-    /// Returns the scenario's initial networks, with statistics of unchanged ones.
+    /// Returns the state with the scenario's initial networks. Keeps the statistics of unchanged networks.
     func reset(to world: World) -> StoredState {
         let first = StoredState(of: world)
         var new = self
@@ -70,7 +70,8 @@ extension StoredNetwork {
 }
 
 extension World {
-    /// Access points of a network that are on at the start and accept its password, up to the key file's limit.
+    /// Returns the access points of a network that are on at the start and accept its password. Returns at most as many
+    /// as the key file stores.
     fileprivate func openedAtBeginning(of network: Int) -> [BSSID] {
         let opened = tracks.indices.filter { index in
             let state = span(of: index, at: 0).state

@@ -2,21 +2,21 @@ import AgentCore
 import AgentModel
 import Failover
 
-/// The walk of the first commanded switch: each event, the policy's actions and the core's effects, in order.
+/// Trace of the first commanded switch: each event, the policy's actions and the core's effects, in order.
 public struct SwitchTrace: Sendable {
     public private(set) var rows: [Row] = []
     private var isOver = false
 
     public struct Row: Sendable, Equatable {
         public let milliseconds: Int64
-        /// Source of the event; `policy` or `core` for what follows from it.
+        /// Source of an event; `policy` for the policy's actions and `core` for the core's effects.
         public let who: String
         public let text: String
     }
 
     init() {}
 
-    /// Traces a recording, which has the policy's part only.
+    /// Traces a recording, which has only the policy's events and actions.
     public init(_ runs: [RecordedRun]) {
         for run in runs where rows.isEmpty {
             for step in run.steps { record(step.event, step.actions, at: step.at.milliseconds) }
@@ -55,7 +55,7 @@ public struct SwitchTrace: Sendable {
             default: add("core", Self.words(effect), at: now)
             }
         }
-        // An event without consequences is not part of the walk.
+        // Leave out events without consequences.
         if rows.count == count + 1 { rows.removeLast() }
     }
 
@@ -86,7 +86,7 @@ public struct SwitchTrace: Sendable {
         }
     }
 
-    /// Returns the names of a case and of the cases in it, such as `supplicant connected`.
+    /// Returns the name of an enum case and of the cases in its associated values, such as `supplicant connected`.
     private static func words(_ value: Any) -> String {
         let mirror = Mirror(reflecting: value)
         guard mirror.displayStyle == .enum else { return "" }

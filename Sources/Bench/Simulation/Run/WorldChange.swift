@@ -1,7 +1,7 @@
 package struct WorldError: Error, Codable, Hashable, Sendable {
     package enum Code: String, Codable, Sendable {
         case malformed
-        /// The change is unknown, or names a missing object.
+        /// The change is unknown, or names an unknown access point or network.
         case invalidChange
         /// The change does not concern the world.
         case unsupported
@@ -13,17 +13,17 @@ package struct WorldError: Error, Codable, Hashable, Sendable {
     package init(_ code: Code, _ message: String) { (self.code, self.message) = (code, message) }
 }
 
-/// A change of a world at one time: a scenario's event (`repeater off`), `away` to a place without access points, or
-/// `back`.
+/// A change of the world: an event as in a scenario (`repeater off`), or `away` and `back`. `away` carries the device
+/// out of range of all access points, and `back` returns it.
 struct WorldChange {
     private enum Carry: String {
         case away, back
     }
 
     private static let carryTime = Duration.seconds(10)
-    /// Signal below the reach of all radios, in dBm.
+    /// Signal in dBm that is too weak for all radios.
     private static let unheard = -110
-    /// Distance to the east in metres, more than the width of any scenario.
+    /// Distance of `away` to the east, in metres. It is more than the width of any scenario.
     private static let distance = 10_000.0
 
     private let text: String
@@ -31,8 +31,8 @@ struct WorldChange {
     init(_ text: String) { self.text = text }
 
     /// - Parameters:
-    ///   - scenario: with the current access points.
-    ///   - origin: with the original places and signals.
+    ///   - scenario: scenario with the current access points.
+    ///   - origin: scenario with the original places and signals.
     func changes(in scenario: Scenario, from origin: Scenario) throws(WorldError) -> [Scenario.Change] {
         if let carry = Carry(rawValue: text) { return changes(carry, origin) }
         do throws(ScenarioError) { return try ScenarioParser.changes(text, in: scenario) } catch {

@@ -13,7 +13,7 @@ package struct WorldState: Codable, Hashable, Sendable {
         /// State of the internet access: `online`, `captive` or `dead`.
         package var internet: String
         package var full: Bool
-        /// Time from a join to an address; absent if the access point gives out none.
+        /// Time from a join to an address, in milliseconds; nil if the access point gives out no addresses.
         package var addressMs: Int64?
         /// Whether the access point accepts the device's password for its network.
         package var admits: Bool
@@ -21,14 +21,15 @@ package struct WorldState: Codable, Hashable, Sendable {
     }
 
     package var scenario: String
-    /// Time since the world's start.
+    /// Time since the world's start, in milliseconds.
     package var timeMs: Int64
-    /// Position of the device in metres.
+    /// Distance of the device to the east, in metres.
     package var x: Double
+    /// Distance of the device to the north, in metres.
     package var y: Double
-    /// Other uplink with the device's traffic: `wired`, `cellular` or `other`.
+    /// Uplink that carries the device's traffic instead of Wi-Fi: `wired`, `cellular` or `other`; nil for none.
     package var uplink: String?
-    /// Whether the device has an address in any network.
+    /// Whether the station in use has an address.
     package var hasAddress: Bool
     package var accessPoints: [AccessPoint]
 }

@@ -1,10 +1,10 @@
 import Glibc
 import Randomness
 
-/// Generates scenarios from problems that users report, so that a policy cannot be tuned to a few files: a house with a
-/// home network and one to three others, noise, and one to four events.
+/// Generates scenarios from problems that users report, so that a policy cannot be tuned to a few files. A scenario has
+/// a home network, one to three other networks, noise, and one to four kinds of problems.
 ///
-/// Equal numbers give equal scenarios, as text in the format of Docs/contributor/simulator.md.
+/// Equal numbers give equal scenarios. Their text has the format of Docs/contributor/simulator.md.
 public struct RandomScenario: Sendable {
     private static let prefix = "random-"
 
@@ -46,8 +46,9 @@ public struct RandomScenario: Sendable {
 
     private struct Writer {
         var random: SeededRandom
-        /// Names of the home network's access points, and of the others.
+        /// Names of the home network's access points.
         private var homes: [String] = []
+        /// Names of the other networks' access points.
         private var others: [String] = []
         private var channels: [String: Int] = [:]
         private var levels: [String: Int] = [:]
@@ -61,7 +62,7 @@ public struct RandomScenario: Sendable {
             duration = pick(from: 60, to: 180) * 60
             let count = pick(from: 1, to: 3)
             networks = (0...count).map { $0 == 0 ? "Home" : "Other\($0)" }
-            var head = ["about Drawn by its number from the grammar of happenings.", "duration \(duration)s"]
+            var head = ["about Generated at random from its number.", "duration \(duration)s"]
             if chance(30) { head.append("device at 0,0 busy") }
             let stations = chance(10) ? " stations 2" : ""
             head.append("radio channels \(chance(50) ? 13 : 26)\(stations)")
@@ -110,7 +111,7 @@ public struct RandomScenario: Sendable {
                 let period = stretched(120, 2400)
                 every(period, from: start, home, "off", then: "on", after: min(period / 2, stretched(3, 90)))
             case .cuts:
-                // Forged deauthentications: each ends the device's link.
+                // Power cuts of 1 s stand for forged deauthentications, each of which ends the device's link.
                 let period = stretched(5, 120)
                 let end = min(duration - 60, start + stretched(60, 900))
                 line("every \(period)s from \(start)s until \(end)s \(home) off")
@@ -193,7 +194,7 @@ public struct RandomScenario: Sendable {
             }
         }
 
-        /// Cuts all power. Access points return one after the other, first without internet.
+        /// Cuts the power of all access points. They return one after the other, first without internet access.
         private mutating func street() {
             let start = pick(from: 300, to: duration / 2)
             for name in homes + others {
@@ -236,7 +237,7 @@ public struct RandomScenario: Sendable {
             Int.random(in: low...max(low, high), using: &random)
         }
 
-        /// Returns a number with a logarithmically even distribution.
+        /// Returns a random number whose logarithm is uniformly distributed.
         private mutating func stretched(_ low: Int, _ high: Int) -> Int {
             let share = Double(pick(from: 0, to: 1000)) / 1000
             return Int((Double(low) * pow(Double(high) / Double(low), share)).rounded())

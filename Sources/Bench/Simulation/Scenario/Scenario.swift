@@ -3,20 +3,20 @@ import Failover
 
 /// A place with access points, a device, and events: the input of a simulation.
 ///
-/// All randomness (shadowing, fading, lost frames) is a function of seed and time, so that all policies meet the same
-/// air.
+/// Random values (shadowing, fading, lost frames) are functions of seed and time, so that all policies meet the same
+/// signals and losses.
 public struct Scenario: Sendable, Hashable {
-    /// File name without its extension: `power-cut`.
+    /// File name without extension, such as `power-cut`.
     public var name: String
     public var title: String
-    /// Story and purpose in some sentences.
+    /// Description and purpose, in a few sentences.
     public var about: String
-    /// Length of one pass. A longer run repeats it with other noise.
+    /// Length of one pass. A longer run repeats the scenario with other noise.
     public var duration: Duration
     public var radio = Radio()
-    /// Whether the device always sends at least ten frames per second, so that the agent counts beacons.
+    /// Whether the device sends 50 frames per second, so that the agent counts beacons.
     public var isBusy = false
-    /// Time for a hotspot provider on the device to sign in at a login page; nil without a provider.
+    /// Time that a hotspot provider takes to sign in at a login page; nil without a provider.
     public var signInTime: Duration?
     /// Networks of the device, in the order of its list.
     public var networks: [Network] = []
@@ -24,7 +24,7 @@ public struct Scenario: Sendable, Hashable {
     /// Initial position of the device, in metres.
     public var position = Point(x: 0, y: 0)
     public var settings = PolicySettings()
-    /// Statements that the next version will not accept, one sentence each.
+    /// Warnings about statements that the next version will not accept, one sentence each.
     public var warnings: [String] = []
     public var happenings: [Happening] = []
 
@@ -49,11 +49,12 @@ public struct Scenario: Sendable, Hashable {
     public struct Radio: Sendable, Hashable {
         /// Number of channels of a full scan.
         public var channels: Int = 26
-        /// Scan time per channel: about 80 ms without a link (2 s for 26). Three times that for a full scan on a link,
-        /// as the radio returns to its channel in between (measured, Docs/contributor/testing.md).
+        /// Scan time per channel. Radios in the lab took about 80 ms without a link, 2 s for 26 channels. A full scan
+        /// during a link takes three times as long, because the radio returns to the link's channel in between
+        /// (Docs/contributor/testing.md).
         public var dwell = Duration.milliseconds(80)
         public var hasFiveGigahertz = true
-        /// Simultaneous stations, each on its own channel: 1 or 2.
+        /// Number of simultaneous stations, 1 or 2, each on its own channel.
         public var stations = 1
 
         public init() {}
@@ -63,7 +64,7 @@ public struct Scenario: Sendable, Hashable {
         public var ssid: SSID
         public var isPreferred = false
         public var isHidden = false
-        /// Password of the network; nil if open. An access point may have another password.
+        /// Password that the device has for the network; nil if open. An access point may have another password.
         public var password: String?
 
         public init(ssid: SSID, isPreferred: Bool = false, isHidden: Bool = false, password: String? = nil) {
@@ -83,13 +84,14 @@ public struct Scenario: Sendable, Hashable {
         public var password: String?
         public var isOn = true
         public var internet = Internet.online
-        /// Time to give out an address; nil if the network gives none.
+        /// Time from the association to an address; nil if the access point gives out none.
         public var addressTime: Duration? = .milliseconds(300)
         public var isFull = false
-        /// Slow signal changes: standard deviation in dB, and their duration.
+        /// Standard deviation of slow signal changes, in dB.
         public var shadowing = 0.0
+        /// Time after which slow signal changes reach a new value.
         public var shadowingTime = Duration.seconds(60)
-        /// Quick signal changes: maximum deviation of one measurement in dB.
+        /// Maximum deviation of one measurement by fast signal changes, in dB.
         public var fading = 0.0
 
         public init(name: String, ssid: SSID, frequency: Frequency, place: Placement, password: String? = nil) {
@@ -127,20 +129,21 @@ public struct Scenario: Sendable, Hashable {
 
     public enum Change: Sendable, Hashable {
         case power(ap: String, isOn: Bool)
-        /// Changes a constant signal to this level in dBm, at an even pace.
+        /// Changes a constant signal linearly to this level in dBm.
         case signal(ap: String, Int, over: Duration)
         case internet(ap: String, AccessPoint.Internet)
-        /// Changes the time for an address; nil for no more addresses.
+        /// Changes the time to an address; nil if the access point gives out no more addresses.
         case address(ap: String, Duration?)
         case full(ap: String, Bool)
         case password(ap: String, String?)
         case newPassword(network: SSID, String?)
         case move(to: Point, over: Duration)
-        /// Loses this share of frames, 0 to 1, on these frequencies in MHz (a microwave oven, a jammer).
+        /// Loss of this share of frames, 0 to 1, on these frequencies in MHz, for example by a microwave oven.
         case interference(ClosedRange<Int>, loss: Double, for: Duration)
-        /// A command of the app, which confirms after `confirmAfter` if necessary.
+        /// A switch that the app commands. If `confirmWithin` is set, the app confirms the switch after `confirmAfter`;
+        /// nil for never.
         case command(network: SSID, confirmWithin: Duration?, confirmAfter: Duration?)
-        /// Another uplink takes the traffic; nil to end that.
+        /// This uplink carries the traffic instead of Wi-Fi; nil for Wi-Fi again.
         case otherUplink(Uplink?)
         case suspend(for: Duration)
         case supplicantDies(backAfter: Duration)

@@ -1,13 +1,13 @@
 import Glibc
 
-/// Scenarios in the program: `Sources/Bench/Simulation/Scenarios`.
+/// Scenarios that the program contains, from `Sources/Bench/Simulation/Scenarios`.
 public enum ScenarioLibrary {
     static let fileEnding = ".scenario"
 
     public static let names = files.keys.sorted()
 
-    /// Returns the library's scenario of this name, a random one (`random-17`), or the one in a file. A path contains
-    /// `/` or ends in `.scenario`.
+    /// Returns a scenario of the library, a random scenario (`random-17`), or the scenario in a file. A name with `/`
+    /// or the ending `.scenario` is a path.
     public static func scenario(named name: String) throws(ScenarioError) -> Scenario {
         if let random = RandomScenario.named(name) { return try random.scenario() }
         if name.contains("/") || name.hasSuffix(fileEnding) { return try Scenario(contentsOf: name) }
@@ -109,7 +109,7 @@ extension Scenario {
             name: name.hasSuffix(ending) ? String(name.dropLast(ending.count)) : name, file: path)
     }
 
-    /// Returns the file's bytes, at most one more than allowed.
+    /// Returns the file's bytes, at most one byte more than the size limit.
     private static func bytes(of path: String) throws(ScenarioError) -> [UInt8] {
         let limit = ScenarioParser.sizeLimit + 1
         guard let file = fopen(path, "rb") else { throw unreadable(path) }
@@ -127,13 +127,13 @@ extension Scenario {
     }
 }
 
-/// Suggests names similar to one that does not exist.
+/// Suggests known names that are similar to an unknown name.
 public struct NearbyNames: Sendable {
     private let names: [String]
 
     public init(_ names: [String]) { self.names = names }
 
-    /// Returns at most three names: those that contain the text, else similar ones.
+    /// Returns at most three names that contain the text, or similar names if none contains it.
     public func nearest(to text: String) -> [String] {
         let text = String(text.lowercased().prefix(100))
         let containing = text.count > 1 ? names.filter { $0.contains(text) } : []

@@ -5,7 +5,7 @@ struct ScenarioLine {
     let file: String
     let number: Int
     private var words: ArraySlice<ScenarioWord>
-    /// Last word read, for errors about it.
+    /// The word that was read last, for errors.
     private var last: ScenarioWord?
 
     /// - Throws: `ScenarioError` for an incomplete quote or escape.
@@ -38,7 +38,9 @@ struct ScenarioLine {
         return keyword
     }
 
-    /// Reads the next of several options in any order, each at most once; nil at the end of the line.
+    /// Reads the next option. Options have any order, each at most once.
+    /// - Parameter left: options that were not read yet.
+    /// - Returns: nil at the end of the line.
     mutating func option<Option: ScenarioKeyword>(outOf left: inout Set<Option>) throws(ScenarioError) -> Option? {
         guard !words.isEmpty else { return nil }
         let choices = Option.allCases.filter(left.contains).map { "\"\($0.rawValue)\"" } + ["the end of the line"]
@@ -49,7 +51,8 @@ struct ScenarioLine {
         for word in words { try value("\"\(word)\"") { $0.plain == word ? () : nil } }
     }
 
-    /// - Returns: true if the next word was this one and has been read.
+    /// Reads the next word if it equals `word`.
+    /// - Returns: whether the word was read.
     mutating func consume(_ word: String) -> Bool {
         guard words.first?.plain == word else { return false }
         last = words.popFirst()
@@ -64,7 +67,7 @@ struct ScenarioLine {
 
     func error(expected: String) -> ScenarioError { error(expected: expected, word: last?.text) }
 
-    /// - Parameter word: nil for the end of the line.
+    /// - Parameter word: the word that was found; nil for the end of the line.
     func error(expected: String, word: String?) -> ScenarioError {
         error(expected: expected, found: word.map(Self.shown) ?? "the end of the line")
     }
@@ -73,7 +76,7 @@ struct ScenarioLine {
         ScenarioError(file: file, line: number, expected: expected, found: found)
     }
 
-    /// Returns the word for an error. Lines contain only visible characters, so words are safe to show.
+    /// Returns the word, cut and in quotes, for an error. It is safe to show, as lines have only visible characters.
     private static func shown(_ word: String) -> String {
         word.count > 40 ? "\"\(word.prefix(40))...\"" : "\"\(word)\""
     }
@@ -121,7 +124,7 @@ struct ScenarioLine {
         throw error(expected: "a closing quote", word: String(Substring(start)))
     }
 
-    /// Reads the rest of an escape: `\\`, `\"` or `\xNN`.
+    /// Reads an escape after its first backslash: `\\`, `\"` or `\xNN`.
     private func escaped(
         _ rest: inout Substring.UTF8View, in word: Substring.UTF8View
     ) throws(ScenarioError) -> UInt8 {
@@ -149,7 +152,7 @@ extension ScenarioKeyword {
 }
 
 extension [String] {
-    /// The words as a choice: `a, b or c`.
+    /// The words joined as a choice, such as `a, b or c`.
     var joinedAsChoice: String {
         guard count > 1, let last else { return first ?? "" }
         return dropLast().joined(separator: ", ") + " or " + last
@@ -228,7 +231,7 @@ extension ScenarioWord {
         duration.flatMap { (shortest...longest).contains($0) ? $0 : nil }
     }
 
-    /// Converts each part of `a,b,c`; nil if one is invalid.
+    /// Converts each part of a list such as `a,b,c`; nil if a part is invalid.
     func list<Value>(_ meaning: (ScenarioWord) -> Value?) -> [Value]? {
         guard let parts = plain?.split(separator: ",", omittingEmptySubsequences: false) else { return nil }
         let values = parts.compactMap { part in
@@ -237,7 +240,7 @@ extension ScenarioWord {
         return values.count == parts.count ? values : nil
     }
 
-    /// Frequency of a channel number on 2.4 or 5 GHz.
+    /// Frequency of a channel number on 2.4 or 5 GHz; nil if invalid.
     var frequency: Frequency? {
         guard let channel = integer(in: 1...177, unit: "") else { return nil }
         return switch channel {
@@ -251,7 +254,7 @@ extension ScenarioWord {
     }
 }
 
-/// An error in a scenario file, with its place and the expected content.
+/// An error in a scenario file: its place, and the expected and the found content.
 public struct ScenarioError: Error, Hashable, CustomStringConvertible {
     public let file: String
     /// Number of the line, counted from 1; nil for the whole file.

@@ -13,8 +13,8 @@ extension ScenarioParser {
         try add(accessPoint, line)
     }
 
-    /// Reads `crowd flat 180 channels 1,6,11,36 signal -90 to -60 open`: unknown neighbour networks `flat1`, `flat2`,
-    /// ... on alternating channels, with signals spread evenly over the range.
+    /// Reads `crowd flat 180 channels 1,6,11,36 signal -90 to -60 open`. This adds unknown neighbour networks `flat1`,
+    /// `flat2`, ... on alternating channels, with signals spread evenly over the range.
     mutating func readCrowd(_ line: inout ScenarioLine) throws(ScenarioError) {
         let prefix = try newName(&line)
         let limit = Self.accessPointLimit
@@ -37,7 +37,7 @@ extension ScenarioParser {
             accessPoint.name = "\(prefix)\(number)"
             accessPoint.ssid = try ssid(of: accessPoint.name, line)
             accessPoint.frequency = frequencies[(number - 1) % frequencies.count]
-            // Multiples of the golden ratio are evenly spread, with distant neighbours.
+            // Fractions of golden ratio multiples spread signals evenly, and differ much between neighbours.
             let share = number * 618_034 % 1_000_000
             accessPoint.place = .signal(weakest + (strongest - weakest + 1) * share / 1_000_000)
             try add(accessPoint, line)
@@ -68,7 +68,7 @@ extension ScenarioParser {
         case password, open, shadowing, fading, internet, address, full, off
     }
 
-    /// - Parameter network: known network with this SSID, whose password is the default.
+    /// - Parameter network: the device's network with this SSID, whose password is the default; nil if unknown.
     private func readOptions(
         of accessPoint: inout Scenario.AccessPoint, isKnown network: Scenario.Network?, _ line: inout ScenarioLine
     ) throws(ScenarioError) {
@@ -113,7 +113,7 @@ extension ScenarioParser {
     }
 
     private func newName(_ line: inout ScenarioLine) throws(ScenarioError) -> String {
-        try line.value("a name of letters, digits, \"-\" and \"_\" that begins with a letter and says nothing else") {
+        try line.value("a name of letters, digits, \"-\" and \"_\" that begins with a letter and is not a keyword") {
             $0.accessPointName.flatMap { HappeningSubject(rawValue: $0) == nil ? $0 : nil }
         }
     }

@@ -1,18 +1,18 @@
 import AgentModel
 
 extension ScenarioParser {
-    /// First word of an event that is not an access point's name.
+    /// First word of a change that is not an access point's name.
     enum HappeningSubject: String, ScenarioKeyword {
         case device, told, interference, command, uplink, suspend, supplicant, agent
     }
 
-    /// Reads a change such as `at 10m home off`.
+    /// Reads an event such as `at 10m home off`.
     mutating func readHappening(_ line: inout ScenarioLine) throws(ScenarioError) {
         let time = try readTime(&line)
         for change in try readChanges(&line) { try add(change, at: time, line) }
     }
 
-    /// Reads `every 10m from 1h until 2h home off`.
+    /// Reads a repeated event such as `every 10m from 1h until 2h home off`.
     mutating func readRepetition(_ line: inout ScenarioLine) throws(ScenarioError) {
         let period = try line.duration(from: .milliseconds(1), "a time of at least 1ms, such as 10m")
         try line.expect("from")
@@ -42,11 +42,11 @@ extension ScenarioParser {
     ) throws(ScenarioError) {
         if time + change.length > scenario.duration {
             throw line.error(
-                expected: "what is over by the end at \(scenario.duration.inUnits)",
-                found: "what ends at \((time + change.length).inUnits)")
+                expected: "an end no later than the scenario's, at \(scenario.duration.inUnits)",
+                found: "an end at \((time + change.length).inUnits)")
         }
         guard scenario.happenings.count < Self.happeningLimit else {
-            throw line.error(expected: "at most \(Self.happeningLimit) happenings", found: "one more")
+            throw line.error(expected: "at most \(Self.happeningLimit) events", found: "one more")
         }
         scenario.happenings.append(Scenario.Happening(at: time, change))
     }
@@ -155,14 +155,14 @@ extension ScenarioParser {
         }
     }
 
-    /// Reads `home`, several: `home,attic`, names with a prefix: `flat*`, or a network's SSID.
+    /// Reads a name (`home`), several names (`home,attic`), names with a prefix (`flat*`) or an SSID.
     private func readAccessPoints(_ line: inout ScenarioLine) throws(ScenarioError) -> [Scenario.AccessPoint] {
         let known = scenario.accessPoints
         func network(_ word: ScenarioWord) -> [Scenario.AccessPoint]? {
             let group = known.filter { $0.ssid == word.ssid }
             return group.isEmpty ? nil : group
         }
-        let groups = try line.value("an access point that is there, or \(HappeningSubject.choice)") { word in
+        let groups = try line.value("an access point's name, or \(HappeningSubject.choice)") { word in
             word.list { name -> [Scenario.AccessPoint]? in
                 guard let pattern = name.plain else { return nil }
                 let group = known.filter {
@@ -174,7 +174,7 @@ extension ScenarioParser {
         return groups.flatMap(\.self)
     }
 
-    /// Parses a change for now: an event without its time.
+    /// Parses changes without a time, such as `home off`.
     static func changes(_ text: String, in scenario: Scenario) throws(ScenarioError) -> [Scenario.Change] {
         guard text.utf8.count <= sizeLimit else {
             throw ScenarioError(file: "change", line: nil, expected: "at most \(sizeLimit) bytes", found: "more")
@@ -196,7 +196,7 @@ extension ScenarioParser {
         }
     }
 
-    /// Reads `over 30s`; a change without it happens at once.
+    /// Reads `over 30s`. A change without these words happens at once.
     private func readPace(_ line: inout ScenarioLine) throws(ScenarioError) -> Duration {
         line.consume("over") ? try line.duration() : .zero
     }

@@ -1,6 +1,6 @@
 import Failover
 
-/// Parses a scenario file line by line. Format: `Docs/contributor/simulator.md`.
+/// Parses a scenario file line by line. `Docs/contributor/simulator.md` describes the format.
 struct ScenarioParser {
     /// Maximum size of a scenario in bytes.
     static let sizeLimit = 64 * 1024
@@ -12,7 +12,7 @@ struct ScenarioParser {
     enum Statement: String, ScenarioKeyword {
         case title, about, duration, device, radio, set, network, ap, crowd, at, every
 
-        /// Parts of a file in order. Each refers only to earlier ones.
+        /// Parts of a file in order. Each part refers only to earlier parts.
         enum Part: Int {
             case head, networks, accessPoints, happenings
         }
@@ -94,7 +94,8 @@ struct ScenarioParser {
         }
     }
 
-    /// Returns a line as text with visible characters only, without a carriage return at its end.
+    /// Returns a line as text, without a carriage return at its end.
+    /// - Throws: `ScenarioError` for invisible characters and invalid UTF-8.
     func text(_ bytes: some Collection<UInt8>, line: Int) throws(ScenarioError) -> String {
         guard var text = String(validating: bytes, as: UTF8.self) else {
             throw ScenarioError(file: file, line: line, expected: "UTF-8", found: "other bytes")
@@ -109,8 +110,8 @@ struct ScenarioParser {
     private mutating func readContinuation(_ text: Substring, line: Int) throws(ScenarioError) {
         guard last == .about else {
             throw ScenarioError(
-                file: file, line: line, expected: "a line that is not indented, as only \"about\" goes on",
-                found: "an indented one")
+                file: file, line: line, expected: "a line without indentation, as only \"about\" has further lines",
+                found: "an indented line")
         }
         scenario.about += " " + text.trimmingBlanksAtEnd
     }
@@ -133,7 +134,7 @@ struct ScenarioParser {
         statements.insert(statement)
     }
 
-    /// Checks that the head is complete, because events are checked against the duration.
+    /// Checks that the head has a duration, which later checks of events need.
     private func checkHead(before line: ScenarioLine) throws(ScenarioError) {
         if !statements.contains(.duration) { throw line.error(expected: "\"duration\" before it") }
     }
@@ -145,7 +146,7 @@ struct ScenarioParser {
         }
         try checkSettings()
         var scenario = scenario
-        // Simultaneous events stay in the order of their lines.
+        // Keep simultaneous events in the order of their lines.
         scenario.happenings = scenario.happenings.enumerated()
             .sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }.map(\.element)
         return scenario
@@ -163,7 +164,7 @@ extension Substring {
 }
 
 extension Unicode.Scalar {
-    /// False for characters that could be invisible, move a cursor or reorder a line.
+    /// Whether the character is visible, and cannot move a cursor or reorder a line.
     fileprivate var isVisible: Bool {
         switch properties.generalCategory {
         case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator, .paragraphSeparator: false
@@ -233,7 +234,7 @@ extension ScenarioParser {
     mutating func readNetwork(_ line: inout ScenarioLine) throws(ScenarioError) {
         let ssid = try line.ssid()
         guard !scenario.networks.contains(where: { $0.ssid == ssid }) else {
-            throw line.error(expected: "a network that is not there yet")
+            throw line.error(expected: "a network without an earlier line")
         }
         guard scenario.networks.count < Self.networkLimit else {
             throw line.error(expected: "at most \(Self.networkLimit) networks")
@@ -268,15 +269,15 @@ extension ScenarioParser {
             return setting
         }
         guard settingLines.updateValue(line.number, forKey: setting.name) == nil else {
-            throw line.error(expected: "a setting that is not set yet")
+            throw line.error(expected: "a setting without an earlier line")
         }
         try line.value(setting.form) { word in
             word.plain.flatMap { setting.set($0, in: &scenario.settings) ? () : nil }
         }
     }
 
-    /// Checks that the settings agree. The error names the contradicting setting's line, or the last one with a
-    /// setting.
+    /// Checks that the settings do not contradict each other. The error names the line of the contradicting setting, or
+    /// the last line with a setting.
     func checkSettings() throws(ScenarioError) {
         guard let contradiction = scenario.settings.contradiction else { return }
         throw ScenarioError(

@@ -1,31 +1,31 @@
 import AgentModel
 import Failover
 
-/// A word of a scenario file, separated by white space or quoted.
+/// A word of a scenario file. White space separates words that are not in quotes.
 struct ScenarioWord: Hashable, Sendable {
     let text: String
-    /// Text between quotes with resolved escapes, or `text`.
+    /// Text between the quotes with resolved escapes, or `text` without quotes.
     let bytes: [UInt8]
     let isQuoted: Bool
 
-    /// Text of a keyword, name or number; nil if quoted.
+    /// Text of a keyword, name or number; nil for a quoted word.
     var plain: String? { isQuoted ? nil : text }
 }
 
 // MARK: Numbers
 
 extension ScenarioWord {
-    /// Whole number, with or without its unit.
+    /// Returns a whole number, with or without its unit; nil if invalid.
     func integer(in range: ClosedRange<Int>, unit: String) -> Int? {
         number(unit: unit).flatMap { Self.integer($0, in: range) }
     }
 
-    /// Number with at most six decimal places, with or without its unit.
+    /// Returns a number with at most six decimal places, with or without its unit; nil if invalid.
     func decimal(in range: ClosedRange<Double>, unit: String) -> Double? {
         number(unit: unit).flatMap { Self.decimal($0, in: range) }
     }
 
-    /// Share 0 to 1 from a percentage: `30%` is 0.3.
+    /// Share from a percentage, 0 to 1: `30%` is 0.3.
     var share: Double? {
         guard let plain, plain.hasSuffix("%") else { return nil }
         return Self.decimal(plain.dropLast(), in: 0...100).map { $0 / 100 }
@@ -53,13 +53,13 @@ extension ScenarioWord {
         return plain.hasSuffix(unit) ? plain.dropLast(unit.count) : plain[...]
     }
 
-    /// Returns the integer. `Int.init` would also accept `+5`.
+    /// Returns an integer, but nil for `+5`, which `Int.init` accepts.
     private static func integer(_ text: Substring, in range: ClosedRange<Int>) -> Int? {
         guard !text.hasPrefix("+"), let value = Int(text), range.contains(value) else { return nil }
         return value
     }
 
-    /// Returns the number. `Double.init` would also accept `nan`, `1e9` and `0x1p3`.
+    /// Returns a number, but nil for `nan`, `1e9` and `0x1p3`, which `Double.init` accepts.
     private static func decimal(_ text: Substring, in range: ClosedRange<Double>) -> Double? {
         let parts = (text.hasPrefix("-") ? text.dropFirst() : text).split(
             separator: ".", maxSplits: 1, omittingEmptySubsequences: false)

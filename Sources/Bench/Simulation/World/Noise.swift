@@ -1,11 +1,11 @@
 import Randomness
 
-/// Randomness as a pure function of seed, subject and time, independent of the order of calls. All policies meet the
-/// same air.
+/// Random numbers as a pure function of seed, subject and time. They do not depend on the order of calls, so all
+/// policies meet the same signals and losses.
 struct Noise: Sendable {
     private let key: UInt64
 
-    /// - Parameter pass: each pass of a scenario has its own noise.
+    /// - Parameter pass: number of the pass. Each pass of a scenario has different noise.
     init(seed: UInt64, pass: Int64) {
         key = SeededRandom.mixed(seed &+ SeededRandom.mixed(UInt64(bitPattern: pass) &+ SeededRandom.step))
     }
@@ -28,7 +28,7 @@ struct Noise: Sendable {
         return SeededRandom.mixed(SeededRandom.mixed(key ^ place &* 0xd6e8_feb8_6659_fd93) &+ UInt64(bitPattern: index))
     }
 
-    /// Returns an evenly distributed number in 0 ..< 1.
+    /// Returns a uniformly distributed number in 0 ..< 1.
     func share(_ subject: Subject, of accessPoint: Int, _ index: Int64) -> Double {
         Double(bits(subject, of: accessPoint, index) >> 11) * 0x1p-53
     }
@@ -37,8 +37,8 @@ struct Noise: Sendable {
         range.lowerBound + Int64(share(subject, of: accessPoint, index) * Double(range.count))
     }
 
-    /// Returns a nearly normal number with mean 0 and standard deviation 1, within ±`deviationLimit`: the sum of four
-    /// even distributions (Irwin and Hall).
+    /// Returns a nearly normal number with mean 0 and standard deviation 1, within ±`deviationLimit`. It is a scaled
+    /// sum of four uniform numbers (Irwin-Hall distribution).
     func deviation(_ subject: Subject, of accessPoint: Int, _ index: Int64) -> Double {
         let bits = bits(subject, of: accessPoint, index)
         let sum = (bits & 0xffff) + (bits >> 16 & 0xffff) + (bits >> 32 & 0xffff) + bits >> 48
@@ -49,7 +49,7 @@ struct Noise: Sendable {
     static let deviationLimit = 2 * 3.0.squareRoot()
 }
 
-/// A value that changes in steps, from the start of a pass. Times are milliseconds since then.
+/// A value that changes in steps over a pass. Times are milliseconds since the start of the pass.
 struct Steps<Value: Sendable>: Sendable {
     private var starts: [Int64] = [0]
     private var values: [Value]
@@ -60,7 +60,7 @@ struct Steps<Value: Sendable>: Sendable {
 
     var all: [Value] { values }
 
-    /// Sets the value from `start` on, and drops later ones.
+    /// Sets the value from `start` on, and drops later values.
     mutating func set(_ value: Value, from start: Int64) {
         while starts.count > 1, starts[starts.count - 1] >= start { dropLast() }
         if starts[starts.count - 1] >= start {
@@ -76,7 +76,7 @@ struct Steps<Value: Sendable>: Sendable {
         values.removeLast()
     }
 
-    /// Returns the value at a time, with its start and end.
+    /// Returns the value at a time, and the start and end of its step.
     func step(at moment: Int64) -> (value: Value, start: Int64, end: Int64) {
         var low = 0
         var high = starts.count

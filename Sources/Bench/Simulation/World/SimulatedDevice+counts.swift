@@ -1,18 +1,19 @@
 import AgentModel
 
-// The driver's counters of a link, for `BeaconLossDetector`.
+// Simulates the driver's counters of a link, for `BeaconLossDetector`.
 extension SimulatedDevice {
-    /// Counters of one link up to a time. They start at the first read, so only differences count.
+    /// Counters of one link up to a time. Counting starts at the first read, so only differences have a meaning.
     struct LinkCounts {
+        /// Time up to which the frames are counted, in milliseconds.
         fileprivate(set) var moment: Int64
         var beacons: UInt64 = 0
-        /// Frames that were never acknowledged.
+        /// Number of frames that were never acknowledged.
         var framesLost: UInt32 = 0
-        /// Time of the last acknowledged frame.
+        /// Time of the last acknowledged frame, in milliseconds.
         var acknowledged: Int64
     }
 
-    /// Milliseconds between frames of a busy device. An idle one sends too few to matter.
+    /// Milliseconds between frames of a busy device. An idle device sends too few frames to matter.
     private static let frameInterval: Int64 = 20
     /// Beacon interval in microseconds.
     private static let beaconInterval: Int64 = 102_400
@@ -24,7 +25,7 @@ extension SimulatedDevice {
     }
 
     /// Returns the driver's counters of a station's link.
-    /// - Parameter moment: now, or an earlier time since which the access point was heard and no scan ran.
+    /// - Parameter moment: now, or an earlier time. Since then, the access point must have been heard without a scan.
     mutating func linkCounts(of station: Int, at moment: Int64) -> StationInfo? {
         guard stations[station].link != nil else { return nil }
         count(station, to: moment)
@@ -39,7 +40,7 @@ extension SimulatedDevice {
         return info
     }
 
-    /// Returns beacons received and frames lost by the link's share of lost frames.
+    /// Returns the numbers of received beacons and lost frames that follow from the link's frame loss.
     mutating func lossCounts(of station: Int) -> StationInfo? {
         guard let link = stations[station].link else { return nil }
         var tally = stations[station].tally ?? LossTally(moment: link.since)
@@ -70,7 +71,7 @@ extension SimulatedDevice {
         var framesLost = 0.0
     }
 
-    /// Returns the time until which a link's access point is heard, within the horizon.
+    /// Returns the time at which a link's access point falls silent, at most `horizon` from now.
     func heardUntil(of station: Int) -> Int64 {
         guard let link = stations[station].link else { return now }
         return world.firstSilence(of: link.accessPoint, in: now..<(now + horizon)) ?? now + horizon
@@ -80,14 +81,14 @@ extension SimulatedDevice {
         for station in stations.indices where stations[station].counts != nil { count(station, to: now) }
     }
 
-    /// Sends a frame to the gateway, which the access point acknowledges if heard.
+    /// Sends a frame to the gateway. The access point acknowledges the frame unless it is silent.
     mutating func askGateway(over station: Int, at moment: Int64) {
         guard let link = stations[station].link else { return }
         let isHeard = !world.isSilent(link.accessPoint, at: moment)
         stations[station].counts?.sent(1, at: moment, isHeard: isHeard)
     }
 
-    /// Sends mac80211's frames to the access points when the radio leaves its channel or returns.
+    /// Sends the frames with which mac80211 tells access points that the radio leaves the channel or returns.
     mutating func notifyAccessPoints() {
         for station in stations.indices {
             guard let link = stations[station].link, stations[station].counts != nil else { continue }
@@ -101,7 +102,7 @@ extension SimulatedDevice {
             stations[station].counts
             ?? LinkCounts(moment: link.since, acknowledged: link.since)
         if counts.moment < end - Self.memory {
-            // Earlier counts are unknown. A silent access point acknowledged nothing in that time.
+            // Skip earlier time, and assume that a beacon and an acknowledgement arrived in it.
             counts.moment = end - Self.memory
             counts.beacons += 1
             counts.acknowledged = max(counts.acknowledged, counts.moment)
@@ -115,7 +116,7 @@ extension SimulatedDevice {
         stations[station].counts = counts
     }
 
-    /// Offset of the access point's beacons, in microseconds.
+    /// Returns the offset of the access point's beacons in the beacon interval, in microseconds.
     private func beaconPhase(of link: Link) -> Int64 {
         world.noise(at: link.since).number(.beacon, of: link.accessPoint, 0, in: 0...(Self.beaconInterval - 1))
     }
@@ -126,11 +127,11 @@ extension SimulatedDevice {
         guard start < end else { return }
         counts.moment = end
         guard let away = awayTimes, isAwayFromChannel else {
-            // mac80211 ignores beacons during a scan (rx.c).
+            // Count beacons only here: mac80211 ignores them during a scan (rx.c).
             if isHeard { counts.beacons += UInt64(Self.beacons(to: end, phase) - Self.beacons(to: start, phase)) }
             return countFrames(&counts, from: start, to: end, isHeard)
         }
-        // The radio is away for a dwell, then back for twice as long.
+        // The radio is off its channel for one dwell, then back for two.
         var moment = start
         while moment < end {
             let cycle = max(0, (moment - away.since) / (3 * away.dwell))
@@ -159,7 +160,7 @@ extension SimulatedDevice {
         counts.sent(UInt32(count), at: end - end % Self.frameInterval, isHeard: isHeard)
     }
 
-    /// Start of the scan, and time away from the channel per turn, in milliseconds.
+    /// Start of the scan, and each time off the channel, in milliseconds; nil without a scan.
     private var awayTimes: (since: Int64, dwell: Int64)? {
         scanTimes.map { ($0.lowerBound, max(1, world.scenario.radio.dwell.milliseconds)) }
     }
@@ -172,7 +173,7 @@ extension SimulatedDevice.LinkCounts {
 }
 
 extension World {
-    /// Whether the access point is silent, which breaks a link soon.
+    /// Whether the device does not hear the access point. A link to it breaks soon.
     func isSilent(_ accessPoint: Int, at moment: Int64) -> Bool {
         firstSilence(of: accessPoint, in: moment..<(moment + 1)) != nil
     }

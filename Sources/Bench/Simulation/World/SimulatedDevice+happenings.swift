@@ -19,14 +19,14 @@ extension SimulatedDevice {
         nextHappening += 1
         account.recordHappening(happening, at: now)
         switch happening.change {
-        // The world includes them, and the device will notice.
+        // The world already contains these changes. The device notices their consequences.
         case .power, .signal, .full, .move, .interference: break
         case .internet(let name, _): listen(after: name)
         case .address(let name, let time): addressesGivenOut(by: name, after: time)
         case .password: checkKeys()
         case .newPassword(let ssid, let password): reportWhenAwake(.passwordGiven(ssid, password: password))
         case .command(let ssid, let confirmWithin, let confirmAfter):
-            // Commands get lost while the device sleeps or the agent starts.
+            // A command is lost while the device sleeps or the agent starts.
             guard let target = world.scenario.networks.firstIndex(where: { $0.ssid == ssid }) else { break }
             report(.command(target, confirmWithin: confirmWithin, confirmAfter: confirmAfter))
         case .otherUplink(let uplink): uplinkChanged(to: uplink)
@@ -36,7 +36,7 @@ extension SimulatedDevice {
         }
     }
 
-    /// Restores the scenario's start, except for the device's state.
+    /// Starts the scenario again. The device keeps its state.
     private mutating func beginPass() {
         passStart += world.passLength
         nextHappening = 0
@@ -60,7 +60,7 @@ extension SimulatedDevice {
         }
     }
 
-    /// Ends links with access points whose password has changed.
+    /// Ends links to access points whose password has changed.
     private mutating func checkKeys() {
         for index in stations.indices {
             guard let link = stations[index].link, world.span(of: link.accessPoint, at: now).state.key != link.key
@@ -104,12 +104,12 @@ extension SimulatedDevice {
         missed = []
     }
 
-    // MARK: Parts that die
+    // MARK: Crashes and restarts
 
     private mutating func supplicantDies(backAfter time: Duration) {
         guard supplicant.isRunning else { return }
         supplicant.isRunning = false
-        // All links end. The agent notices end and return of wpa_supplicant within 50 ms.
+        // All links end. The agent notices the end and the return of wpa_supplicant after 50 ms.
         for index in stations.indices {
             if stations[index].link != nil { supplicant.unlinked.insert(index) }
             giveUpJoin(of: index)

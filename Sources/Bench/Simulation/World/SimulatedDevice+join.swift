@@ -1,6 +1,6 @@
 import AgentModel
 
-// wpa_supplicant from the order to join until the link.
+// Simulates wpa_supplicant from the order to join until the link.
 extension SimulatedDevice {
     struct JoinOrder {
         let attempt: UInt64
@@ -16,7 +16,7 @@ extension SimulatedDevice {
         /// Whether the previous link's address stays valid.
         let keepsAddress: Bool
         var step: Step
-        /// End of the step; never while the join waits for the radio.
+        /// End of the step, in milliseconds; `Int64.max` while the join waits for the radio.
         var due: Int64
 
         enum Step {
@@ -31,7 +31,7 @@ extension SimulatedDevice {
     }
 
     /// Starts a join. Ends the station's link and replaces an earlier order.
-    /// - Returns: false without wpa_supplicant.
+    /// - Returns: false if wpa_supplicant does not run.
     mutating func join(_ order: JoinOrder, with station: Int) -> Bool {
         guard supplicant.isRunning else { return false }
         account.result.joins += 1
@@ -55,7 +55,7 @@ extension SimulatedDevice {
         return hadLink
     }
 
-    /// Gives up the join, and the address that it kept.
+    /// Cancels the join, and releases the address that it kept.
     mutating func giveUpJoin(of station: Int) {
         guard let join = stations[station].join else { return }
         stations[station].join = nil
@@ -76,7 +76,7 @@ extension SimulatedDevice {
         }
     }
 
-    /// Associates with an access point that was seen within 5 s, as wpa_supplicant does. Otherwise scans first.
+    /// Like wpa_supplicant, associates with an access point that was seen in the last 5 s. Otherwise scans first.
     private mutating func proceed(_ station: Int) {
         guard var join = stations[station].join else { return }
         if let accessPoint = best(for: join.order, since: now - 5000) {
@@ -96,7 +96,7 @@ extension SimulatedDevice {
             now + world.noise(at: now).number(.association, of: accessPoint, now, in: 100...150)
     }
 
-    /// Returns the strongest access point that matches the order and that a scan has seen after `since`.
+    /// Returns the strongest access point that matches the order and was seen at `since` or later.
     private func best(for order: JoinOrder, since: Int64) -> Int? {
         var best: (accessPoint: Int, signal: Int)?
         for index in sights.indices {
@@ -145,7 +145,7 @@ extension SimulatedDevice {
         let loss = world.loss(of: accessPoint, at: now)
         let isHeard = loss < World.deafness && world.isLucky(.frame, of: accessPoint, at: now, chance: 1 - loss)
         switch state.admission {
-        // Three authentication frames without an answer.
+        // The access point answers none of three authentication frames.
         case _ where !isHeard: refuse(station, .timeout, after: 1000)
         case _ where state.isFull: fail(join, of: station, .accessPointFull)
         case .notKnown: fail(join, of: station, .notFound)

@@ -1,6 +1,6 @@
 import AgentModel
 
-// Adds networks to the simulation that a live device learns from apps.
+// Adds networks to the world when a `RealTimeDevice` learns them from apps.
 extension SimulatedDevice {
     mutating func learn(_ request: JoinRequest) {
         let password = request.credential.simulated
@@ -9,11 +9,11 @@ extension SimulatedDevice {
         }
         guard world.password(of: network) != password else { return }
         let change = Scenario.Change.newPassword(network: request.ssid, password)
-        // The agent knows the password already, so do not report it.
+        // The agent already knows the password, so do not report it.
         meet(world.changed(by: [change], at: now).world, coming: 0)
     }
 
-    /// Adds a network. One without access points replaces an earlier one without access points.
+    /// Adds a network. A network without access points replaces an earlier network without access points.
     private mutating func learn(_ network: Scenario.Network) {
         var networks = world.scenario.networks
         let names = Set(world.scenario.accessPoints.map(\.ssid))
@@ -27,7 +27,7 @@ extension SimulatedDevice {
 }
 
 extension World {
-    /// Current password of a network on the device; nil for an open one.
+    /// Returns the device's current password of a network; nil for an open network.
     fileprivate func password(of network: Int) -> String? {
         let known = scenario.networks[network]
         for case .newPassword(known.ssid, let password) in scenario.happenings.reversed().map(\.change) {
@@ -38,7 +38,7 @@ extension World {
 }
 
 extension JoinRequest.Credential {
-    /// Password in the form of scenarios, whose access points support no enterprise authentication.
+    /// Password as in a scenario; empty for enterprise authentication, which scenarios do not support.
     fileprivate var simulated: String? {
         switch self {
         case .none: nil

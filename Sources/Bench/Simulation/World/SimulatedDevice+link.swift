@@ -1,7 +1,7 @@
 import AgentModel
 import Failover
 
-// A link from the association to its end, and its measurements.
+// Simulates a link from association to end, and the measurements of its signal.
 extension SimulatedDevice {
     struct Link {
         let accessPoint: Int
@@ -10,9 +10,10 @@ extension SimulatedDevice {
         let since: Int64
         var hasAddress = false
         var addressAt = Int64.max
-        /// Time of the link's loss, and the time up to which the search for it has covered.
+        /// Time of the link's loss; `Int64.max` if no loss was found yet.
         var lossAt = Int64.max
         var end = LinkEnd.other
+        /// End of the time without a loss, from which to search again; `Int64.max` after a loss was found.
         var searchedUntil = Int64.max
         /// Start of the search for a loss.
         var searchedFrom: Int64
@@ -28,7 +29,7 @@ extension SimulatedDevice {
 
     mutating func advance(_ link: Link, of station: Int) {
         if link.lossAt <= now {
-            // If the access point is back, it reports this itself. Silence is noticed only after the scan.
+            // An access point that is back ends the link at once. Silence is noticed only after a scan.
             guard link.end == .silence, isAwayFromChannel else { return loseLink(of: station, link.end) }
             stations[station].link?.lossAt = .max
         }
@@ -69,7 +70,7 @@ extension SimulatedDevice {
         report(.linkLost(station, end))
     }
 
-    /// - Parameter keepingAddress: whether the next link is to the same network, so that the DHCP client keeps its
+    /// - Parameter keepingAddress: true if the next link is to the same network, so that the DHCP client keeps its
     ///   address.
     mutating func dropLink(of station: Int, keepingAddress: Bool = false) {
         guard stations[station].link != nil else { return }
@@ -99,18 +100,20 @@ extension SimulatedDevice {
 
     // MARK: Signal
 
-    /// Signal samples at an interval, and the kernel's threshold events (CQM).
+    /// Watch of a link's signal: samples at an interval, and the kernel's threshold events (CQM).
     struct Watch {
         let station: Int
         let order: SignalWatch
-        /// Whether the device takes samples itself.
+        /// Whether the device reports samples. If false, the runner calls `signal(of:)`.
         let isSampling: Bool
         var sampleAt = Int64.max
         /// Whether the kernel last saw the signal below the threshold.
         var isLow = false
-        /// Time of the next report, and time of the threshold crossing that the report is about.
+        /// Time of the next report of a threshold crossing; `Int64.max` if no crossing was found yet.
         var reportAt = Int64.max
+        /// Time of the crossing to report.
         var crossing: Int64 = 0
+        /// Time from which to search for a crossing again; `Int64.max` after a crossing was found.
         var searchedUntil = Int64.max
 
         init(_ order: SignalWatch, on station: Int, isSampling: Bool) {
@@ -122,12 +125,12 @@ extension SimulatedDevice {
         mutating func pause() { self = Watch(order, on: station, isSampling: isSampling) }
     }
 
-    /// Hysteresis in dB. The kernel reports crossings only this far past the threshold, so the agent sets it higher.
+    /// Hysteresis in dB. The kernel reports a crossing only this far past the threshold, so the agent raises it.
     private static let hysteresis = 2.0
-    /// Milliseconds until the agent takes a first sample, as the kernel reports only crossings.
+    /// Milliseconds until the first sample, which is needed because the kernel reports only crossings.
     private static let firstSample: Int64 = 1000
 
-    /// - Parameter isSampling: whether the device takes samples, or `signal` is called.
+    /// - Parameter isSampling: whether the device reports samples. If false, the runner calls `signal(of:)`.
     mutating func watchSignal(_ order: SignalWatch?, of station: Int, isSampling: Bool) {
         watch = order.map { Watch($0, on: station, isSampling: isSampling) }
         restartWatch(on: station)
@@ -166,13 +169,13 @@ extension SimulatedDevice {
     mutating func advance(_ watch: Watch) {
         guard let link = stations[watch.station].link else { return }
         if watch.searchedUntil <= now { searchForCrossing(from: watch.searchedUntil) }
-        // Reports about beacons wait until the end of a scan.
+        // The kernel needs beacons for a report, so reports wait until the end of a scan.
         let away = isAwayFromChannel ? scanTimes : nil
         if let away, watch.reportAt <= now { self.watch?.reportAt = max(now + 1, away.upperBound) }
         if away == nil, watch.reportAt <= now {
             self.watch?.isLow.toggle()
             searchForCrossing(from: watch.crossing)
-            // The kernel counts in whole dBm, so round beyond the threshold.
+            // The kernel reports whole dBm. Round to a value past the threshold.
             let signal = world.signal(of: link.accessPoint, at: watch.crossing)
             report(.signalCrossed(watch.station, Int(signal.rounded(watch.isLow ? .up : .down))))
         }
@@ -182,7 +185,7 @@ extension SimulatedDevice {
         }
     }
 
-    /// Returns a sample of a station's signal in dBm. During a scan it is from the scan's start.
+    /// Returns a sample of a station's signal in dBm; nil without a link. During a scan, the sample is from its start.
     func signal(of station: Int) -> Int? {
         stations[station].link.map { link in
             let away = isAwayFromChannel ? scanTimes : nil

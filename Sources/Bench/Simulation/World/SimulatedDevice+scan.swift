@@ -20,7 +20,7 @@ extension SimulatedDevice {
     }
 
     /// Starts a scan.
-    /// - Parameter isQuestion: whether it covers only the link's channel, which the radio does not leave.
+    /// - Parameter isQuestion: whether the scan covers only the link's channel, so that the radio stays on it.
     /// - Returns: the scan's number; nil if another scan runs.
     mutating func scan(_ frequencies: [Frequency], calling ssids: [SSID], isQuestion: Bool = false) -> Int? {
         guard isRadioFree else { return nil }
@@ -34,26 +34,27 @@ extension SimulatedDevice {
         return scans
     }
 
-    /// Milliseconds for one channel and one SSID without leaving the channel (Docs/contributor/loss-and-radios.md).
+    /// Milliseconds of a scan of the link's channel for one SSID (Docs/contributor/loss-and-radios.md).
     private static let questionTime: Int64 = 30
 
     var isRadioFree: Bool { scan == nil && !isSearching }
 
-    /// Whether any station has a link, so that scans return to its channel.
+    /// Whether any station has a link. A scan then returns to the link's channel in between.
     var hasLink: Bool { stations.contains { $0.link != nil } }
 
-    /// Whether a scan makes the radio leave the channel of its link.
+    /// Whether a scan keeps the radio off the channel of its link.
     var isAwayFromChannel: Bool { hasLink && (isSearching || scan?.isAway ?? false) }
 
-    /// Aborts a running scan, which then ends within 20 ms.
+    /// Aborts a running scan. It ends within 20 ms.
     mutating func abortScan() {
         guard let end = scan?.end else { return }
         scan?.isAborted = true
         scan?.end = min(end, now + 20)
     }
 
-    /// Returns the time of a scan in milliseconds. On a link, the radio returns to its channel for two dwells after
-    /// each other channel. A full scan then takes three times as long. Assumes that the radio supports the channels.
+    /// Returns the duration of a scan in milliseconds. With a link, the radio returns to the link's channel for two
+    /// dwells after each other channel. A full scan then takes three times as long. The radio must support all channels
+    /// in `frequencies`.
     func scanTime(of frequencies: [Frequency]) -> Int64 {
         let radio = world.scenario.radio
         let channels = Int64(frequencies.isEmpty ? radio.channels : frequencies.count)
@@ -72,9 +73,9 @@ extension SimulatedDevice {
         radioIsFree()
     }
 
-    // MARK: What a scan does to a link
+    // MARK: Effects on links
 
-    /// Prepares links for a scan, in which mac80211 does not check for missing beacons.
+    /// Notifies access points if the radio leaves the channel, and reports the start of the scan.
     mutating func scanBegan(away isAway: Bool) {
         if isAway { notifyAccessPoints() }
         report(.scanBegan)
@@ -87,7 +88,7 @@ extension SimulatedDevice {
         }
     }
 
-    // MARK: What is seen
+    // MARK: Results
 
     mutating func look(at frequencies: [Frequency], calling names: [SSID]) {
         for index in sights.indices {
@@ -102,13 +103,13 @@ extension SimulatedDevice {
         }
     }
 
-    /// Returns the kernel's entry, which lasts 30 s.
+    /// Returns the kernel's scan entry of an access point. An entry expires after 30 s.
     private func remembered(_ accessPoint: Int) -> Sight? {
         sights[accessPoint].flatMap { $0.seen >= now - 30_000 ? $0 : nil }
     }
 
-    /// Returns all entries of the kernel, including ones that the last scan missed. The beacons of a link's access
-    /// point are always heard.
+    /// Returns all scan entries of the kernel, including access points that the last scan missed. Beacons keep the
+    /// entry of a link's access point current.
     mutating func scanResults() -> [BSS] {
         for link in stations.compactMap(\.link) where world.loss(of: link.accessPoint, at: now) < World.deafness {
             sights[link.accessPoint] = Sight(

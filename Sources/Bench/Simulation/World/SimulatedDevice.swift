@@ -1,29 +1,29 @@
 import AgentModel
 import Failover
 
-/// The device in the simulated air: a radio with one or two stations, wpa_supplicant, DHCP client, and an app for
-/// commands. Carries out orders of a `DeviceRunner` and reports results. Timing is the lab's
+/// Simulated device: a radio with one or two stations, wpa_supplicant, a DHCP client, and an app for commands. Performs
+/// the orders of a `DeviceRunner` and reports results. The times are measurements in the lab
 /// (Docs/contributor/testing.md).
 ///
-/// Skips idle time by computing the next event. All times are milliseconds since the start of the run.
+/// The device skips idle time by computing the next event. All times are milliseconds since the start of the run.
 struct SimulatedDevice {
-    /// World of the device. Only external changes replace it (`SimulatedDevice.meet`).
+    /// World of the device. Only `meet` replaces it, after external changes.
     private(set) var world: World
     let timing: StackTiming
-    /// Look-ahead in the air, in milliseconds.
+    /// Time for which the device computes events in advance, in milliseconds.
     let horizon: Int64
     var now: Int64 = 0
     var reports = Queue<DeviceReport>()
     var account: Account
 
-    /// Stations of the device, which share one radio.
+    /// Stations of the device. They share one radio.
     var stations: [Station]
-    /// Index of the station with the traffic.
+    /// Index of the station that carries the traffic.
     private(set) var inUse = 0
-    /// Index of the preferred network in the scenario, updated by the runner.
+    /// Index of the preferred network in the scenario. The runner updates it.
     var preferred: Int?
     var sights: [Sight?]
-    /// Probability that a scan shows an access point in range, because an active scan can miss one.
+    /// Probability that a scan finds an access point in range, 0 to 1. Active scans can miss one.
     var sightChance = 0.97
     var scan: Scan?
     var scans = 0
@@ -34,23 +34,25 @@ struct SimulatedDevice {
     var agentStart = Int64.max
     var isAsleep = false
     var wakeUp = Int64.max
-    /// Reports for the runner after waking up.
+    /// Reports that the runner gets after the device wakes up.
     var missed: [DeviceReport] = []
     var supplicant = SupplicantProcess()
 
-    /// Start of the current pass, and index of its next event.
+    /// Start of the current pass, in milliseconds.
     var passStart: Int64 = 0
+    /// Index of the pass's next event.
     var nextHappening = 0
 
     struct Station {
         var join: Join?
         var link: Link?
-        /// Counters since the driver was first asked.
+        /// Driver's counters of the link; nil before the first read.
         var counts: LinkCounts?
         var tally: LossTally?
         var lease: Lease?
         var probe: Probe?
-        /// Epoch of the link over which the device reached the target. It then notices when the target falls silent.
+        /// Epoch of the link over which the device reached the target; nil if it did not. If set, the device notices
+        /// when the target falls silent.
         var reached: UInt64?
         var doubtAt = Int64.max
         var isSignedIn = false
@@ -58,11 +60,11 @@ struct SimulatedDevice {
 
     struct Lease {
         let network: Int
-        /// Time at which the client notices the lost link and removes the address.
+        /// Time at which the DHCP client notices the lost link and removes the address.
         var end = Int64.max
     }
 
-    /// State of wpa_supplicant's processes for all stations, and the times at which the agent notices changes.
+    /// State of wpa_supplicant for all stations, and the times at which the agent notices its end and its return.
     struct SupplicantProcess {
         var isRunning = true
         var noticed = Int64.max
@@ -86,7 +88,7 @@ struct SimulatedDevice {
         startAgent()
     }
 
-    /// Time of the next event, without the agent's timers.
+    /// Time of the next event, ignoring the agent's timers.
     var nextMoment: Int64 {
         var next = min(happeningMoment, wakeUp)
         guard !isAsleep else { return next }
@@ -103,7 +105,7 @@ struct SimulatedDevice {
         return min(next, confirmAt)
     }
 
-    /// Advances the time, at most to `nextMoment`, and handles what is due.
+    /// Advances the time to `moment` and handles due events. `moment` must not be after `nextMoment`.
     mutating func advance(to moment: Int64) {
         now = moment
         while happeningMoment <= now { performNext() }
@@ -138,16 +140,16 @@ struct SimulatedDevice {
         reports.append(report)
     }
 
-    // MARK: Another world
+    // MARK: Change of the world
 
-    /// Maximum delay in milliseconds until the device notices an event: longer than the kernel's loss detection and the
+    /// Maximum delay in milliseconds until the device notices an event. It exceeds the kernel's loss detection and the
     /// counters' memory.
     static let noticeTime: Int64 = 3000
 
     /// Replaces the world from now on.
     /// - Parameters:
-    ///   - new: with the same access points, and the same networks at their indices.
-    ///   - coming: number of last events at this moment that must still happen.
+    ///   - new: world with the same access points, and the same networks at their indices.
+    ///   - coming: number of events at this time that must still happen. They are the last ones at this time.
     mutating func meet(_ new: World, coming: Int) {
         settle()
         countAll()
@@ -165,7 +167,7 @@ struct SimulatedDevice {
 
     // MARK: Traffic
 
-    /// Accounts for the time up to now. Call this before a relevant change.
+    /// Adds the time up to now to the account. Call this before a change of link, address or sign-in.
     mutating func settle() {
         let accessPoint = stations[inUse].link.flatMap { $0.hasAddress ? $0.accessPoint : nil }
         account.settle(to: now, in: world, online: accessPoint, signedIn: stations[inUse].isSignedIn)
@@ -186,20 +188,20 @@ struct SimulatedDevice {
 
     // MARK: Probes
 
-    /// Reachability of the internet over a link, for one question.
+    /// Reachability of the internet over a link for one question.
     struct Way {
         let isHeard: Bool
-        /// State of the internet access, which is online if a provider has signed in.
+        /// State of the internet access. It is `online` after a sign-in at a login page.
         let internet: Scenario.AccessPoint.Internet
     }
 
-    /// - Parameter luck: time that determines the random frame losses.
-    /// - Returns: nil without a link with an address.
+    /// Returns whether the internet is reachable over a station's link; nil without a link or address.
+    /// - Parameter luck: time that selects the random frame losses.
     func way(over station: Int, luck: Int64) -> Way? {
         guard let link = stations[station].link, link.hasAddress else { return nil }
         let state = world.span(of: link.accessPoint, at: now).state
         let loss = world.loss(of: link.accessPoint, at: now)
-        // Fails after two lost attempts in a row.
+        // The question fails after two lost attempts in a row.
         let isHeard = state.isOn && world.isLucky(.frame, of: link.accessPoint, at: luck, chance: 1 - loss * loss)
         let isOpen = state.internet == .captive && stations[station].isSignedIn
         return Way(isHeard: isHeard, internet: isOpen ? .online : state.internet)
@@ -211,7 +213,7 @@ struct SimulatedDevice {
             stations[station].probe = Probe(at: now, epoch: epoch, result: .failed)
             return
         }
-        // Frames wait while the radio is off its channel.
+        // Frames wait while the radio is off the link's channel.
         let delay = isAwayFromChannel ? Self.longestAbsence : 0
         stations[station].probe =
             switch way.internet {
@@ -221,7 +223,7 @@ struct SimulatedDevice {
             }
     }
 
-    /// Longest time off the channel during a scan on a link, in milliseconds (mac80211, scan.c).
+    /// Longest time off the link's channel during a scan, in milliseconds (mac80211, scan.c).
     static let longestAbsence: Int64 = 125
 
     private mutating func endProbe(_ probe: Probe, of station: Int) {
@@ -247,7 +249,7 @@ struct SimulatedDevice {
         stations[inUse].isSignedIn = false
     }
 
-    /// Milliseconds until a keepalive fails: 4 s idle, then two unanswered probes a second apart.
+    /// Milliseconds until a keepalive fails: 4 s without traffic, then two unanswered probes one second apart.
     private static let keepAlive: Int64 = 6000
 
     mutating func listen(after name: String) {
@@ -271,12 +273,12 @@ struct SimulatedDevice {
     }
 }
 
-/// Reports of the device's parts, in order. Stations, access points and networks are indices.
+/// Report of a simulated device to its runner. Indices stand for stations, access points and networks.
 enum DeviceReport {
-    /// An agent starts with its stored state.
+    /// The agent has started with its stored state.
     case started
     case stopped
-    /// A time that the runner requested has come.
+    /// The time of the runner's `nextWake` has come.
     case wake
     case passBegan
 
@@ -285,29 +287,29 @@ enum DeviceReport {
     case linkLost(Int, LinkEnd)
     case addressReady(Int)
     case addressRemoved(Int)
-    /// A scan of any program has started.
+    /// Any program has started a scan.
     case scanBegan
     /// wpa_supplicant scanned before a join.
     case supplicantScanned(isAborted: Bool)
     case scanEnded(Int, isAborted: Bool)
     /// A sample of the signal, in dBm.
     case signal(Int)
-    /// The signal crossed the threshold, with its level in dBm.
+    /// A station's signal crossed the threshold. The second value is the signal in dBm.
     case signalCrossed(Int, Int)
     case probed(Int, epoch: UInt64, ProbeResult)
     case doubted(Int, epoch: UInt64)
-    /// - Parameter unlinked: stations that lost their links with wpa_supplicant.
+    /// - Parameter unlinked: stations whose links ended with wpa_supplicant.
     case supplicant(isAvailable: Bool, unlinked: Set<Int>)
 
     case passwordGiven(SSID, password: String?)
     case otherUplink(Uplink?)
-    /// A command of the app, with the network's index.
+    /// A command of the app to switch to the network with this index.
     case command(Int, confirmWithin: Duration?, confirmAfter: Duration?)
     case confirmation
     case resumed
 }
 
-/// Decides for a simulated device: takes its reports and gives it orders.
+/// Controls a simulated device: handles its reports and gives it orders.
 protocol DeviceRunner {
     mutating func handle(_ report: DeviceReport, of device: inout SimulatedDevice)
     /// Next time for `.wake`, in milliseconds since the start of the run; `Int64.max` for never.
@@ -333,15 +335,15 @@ struct Queue<Element> {
     }
 }
 
-/// Timing of a device's other parts, beyond the scenario.
+/// Timing of a device's DHCP client and kernel.
 public struct StackTiming: Sendable, Hashable {
-    /// Time in addition to an access point's `addressTime`. dhcpcd's ARP probing takes about 5 s.
+    /// Time of the DHCP client in addition to an access point's `addressTime`. dhcpcd's ARP probing takes about 5 s.
     public var extraAddressTime = Duration.zero
-    /// Time from an access point's end to the kernel's loss of the link, in milliseconds: three beacons as in the board
-    /// package, checked on whole seconds (Docs/contributor/loss-and-radios.md).
+    /// Time from an access point's end until the kernel ends the link, in milliseconds. With the board package, the
+    /// kernel allows three missing beacons and checks on whole seconds (Docs/contributor/loss-and-radios.md).
     public var lossDetection: ClosedRange<Int64> = 205...1310
 
-    /// The kernel's default, in milliseconds: seven beacons.
+    /// Loss detection by the kernel's default of seven missing beacons, in milliseconds.
     public static let kernelsLossDetection: ClosedRange<Int64> = 615...1720
 
     public init() {}

@@ -1,4 +1,4 @@
-/// Numbers of passwords, for cheap comparison. Open networks have a number of their own.
+/// Numbers that stand for passwords, for fast comparison. Open networks have the number 0.
 struct Keys {
     private var numbers: [String: AccessPointState.Key] = [:]
 
@@ -16,8 +16,9 @@ struct Keys {
 /// States of an access point over a pass, built in order of time.
 struct StateHistory {
     private(set) var steps: Steps<AccessPointState>
-    /// The device's passwords for networks with this SSID, and all earlier ones.
+    /// Current passwords of the device for networks with this SSID.
     private var known: [AccessPointState.Key]
+    /// Current and earlier passwords of the device for these networks.
     private var provided: Set<AccessPointState.Key>
 
     init(_ accessPoint: Scenario.AccessPoint, known: [AccessPointState.Key], keys: inout Keys) {

@@ -1,9 +1,9 @@
 import AgentModel
 import Glibc
 
-// The signal between two changes. A run skips quiet time by computing the next event instead of sampling.
+// Computes the signal between two changes. A run computes the next event instead of sampling, so it skips quiet time.
 extension World {
-    /// A period in which only an access point's signal changes.
+    /// A period in which only an access point's signal can change.
     struct Span {
         let start: Int64
         let end: Int64
@@ -11,8 +11,9 @@ extension World {
         /// Share of frames lost regardless of the signal, 0 to 1.
         let interference: Double
         let mean: Mean
-        /// Bounds of the signal in the span, in dBm.
+        /// Lower bound of the signal in the span, in dBm.
         let lowest: Double
+        /// Upper bound of the signal in the span, in dBm.
         let highest: Double
 
         enum Mean {
@@ -121,7 +122,7 @@ extension World {
             shadowing: Ramp(origin: origin, value: from, slope: (to - from) / Double(track.shadowingTime)))
     }
 
-    /// Returns the signal. Limits the distance to at least a metre.
+    /// Returns the signal in dBm by distance. Distances below one metre count as one metre.
     private static func level(
         at position: Scenario.Point, of point: Scenario.Point, atOneMetre: Double, exponent: Double
     ) -> Double {

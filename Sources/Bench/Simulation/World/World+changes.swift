@@ -1,11 +1,11 @@
 import AgentModel
 
-// Changes of a world during a device's life. As a world is a function of time, each creates a new one.
+// Changes a world during a device's run. A world is a function of time, so each change creates a new world.
 extension World {
     /// Returns a world that equals this one until `now` and then has the changes.
     ///
-    /// Drops past events that a change replaces, so that a world does not grow with changes over days.
-    /// - Parameter changes: in order.
+    /// Drops past events that a change replaces, so that a world does not grow over days.
+    /// - Parameter changes: changes in the order in which they happen.
     /// - Returns: the world, and the number of its new events at `now`.
     func changed(by changes: [Scenario.Change], at now: Int64) -> (world: World, coming: Int) {
         var scenario = scenario
@@ -28,7 +28,7 @@ extension World {
         return World(scenario, seed: seed)
     }
 
-    /// Returns the start of a gradual change, as earlier events may be dropped.
+    /// Returns a change that sets the current value before a gradual change, because earlier events may be dropped.
     private func beginning(of change: Scenario.Change, at now: Int64) -> [Scenario.Change] {
         switch change {
         case .signal(let name, _, let time) where time > .zero:
@@ -44,7 +44,7 @@ extension World {
     }
 }
 
-/// Subject of a change. A later change with the same subject replaces it.
+/// Subject of a change. A later change with the same subject replaces an earlier one.
 private enum Subject: Hashable {
     case power(String), signal(String), internet(String), address(String), full(String), password(String)
     case passwordGiven(SSID)

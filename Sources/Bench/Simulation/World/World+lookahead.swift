@@ -1,12 +1,13 @@
 import Failover
 
 extension World {
-    /// Condition of a search, for one span.
+    /// Condition of a search in one span.
     enum Wanted {
         case never
         case always
-        /// A signal below or above this level, in dBm.
+        /// A signal below this level in dBm.
         case below(Double)
+        /// A signal above this level in dBm.
         case above(Double)
     }
 
@@ -41,7 +42,7 @@ extension World {
             let piece = piece(of: accessPoint, in: span, at: moment)
             if isReached(piece.signal(at: moment)) { return moment }
             if isReached(piece.signal(at: piece.end - 1)) {
-                // Bisect, as the piece is linear.
+                // Bisect, because the signal is linear in the piece.
                 var (before, after) = (moment, piece.end - 1)
                 while after - before > 1 {
                     let middle = (before + after) / 2
@@ -91,9 +92,9 @@ extension World {
     }
 
     /// Finds the time at which a link breaks because the access point is off or not heard. The kernel misses beacons,
-    /// probes, and declares it lost. After a power cut the access point has forgotten its stations.
-    /// - Parameter patience: time of loss detection (`StackTiming.lossDetection`).
-    /// - Returns: the time, or nil and the time to continue the search from.
+    /// probes the access point, and ends the link. After a power cut, the access point does not know its stations.
+    /// - Parameter patience: range of the detection time, in milliseconds (`StackTiming.lossDetection`).
+    /// - Returns: the time of the loss; if nil, continue the search from `searchedUntil`.
     func linkLoss(
         of accessPoint: Int, in range: Range<Int64>, patience: ClosedRange<Int64> = StackTiming().lossDetection
     ) -> (at: Int64?, end: LinkEnd, searchedUntil: Int64) {
@@ -138,7 +139,7 @@ extension World {
         }
     }
 
-    /// Returns the times in `range` without any traffic for a joined device.
+    /// Returns the times in `range` in which a joined device has no traffic.
     func outages(of accessPoint: Int, in range: Range<Int64>, signedIn: Bool = false) -> [Range<Int64>] {
         let all = tracks[accessPoint].loss.all
         var outages: [Range<Int64>] = []
@@ -159,13 +160,13 @@ extension World {
 
     // MARK: Measurements
 
-    /// Returns the driver's signal of a link: the average of ten beacons in about a second, which reduces fading to a
-    /// third (one over the square root of ten).
+    /// Returns a link's signal from the driver, in dBm. It is the average of ten beacons in about a second. Averaging
+    /// reduces fading to a third (one over the square root of ten).
     func averagedSignal(of accessPoint: Int, at moment: Int64) -> Int {
         measured(.averagedFading, of: accessPoint, at: moment, every: 1000, deviation: tracks[accessPoint].fading / 3)
     }
 
-    /// Returns the signal of a single frame, as in a scan.
+    /// Returns the signal of a single frame in dBm, as in a scan.
     func scannedSignal(of accessPoint: Int, at moment: Int64) -> Int {
         measured(.fading, of: accessPoint, at: moment, every: 100, deviation: tracks[accessPoint].fading)
     }
@@ -181,13 +182,13 @@ extension World {
         return Int(min(0, max(-127, signal)).rounded())
     }
 
-    /// Whether an action succeeds at this time with this probability, for example that a frame arrives.
+    /// Whether a random event of this probability happens at this time, such as the arrival of a frame.
     func isLucky(_ subject: Noise.Subject, of accessPoint: Int, at moment: Int64, chance: Double) -> Bool {
         noise(at: moment).share(subject, of: accessPoint, moment) < chance
     }
 }
 
 extension World.Span {
-    /// Maximum share that the signal may lose while the access point is still heard.
+    /// Maximum share of frames lost by signal, 0 to 1, with which the device still hears the access point.
     fileprivate var bearableShare: Double { 1 - (1 - World.deafness) / (1 - interference) }
 }

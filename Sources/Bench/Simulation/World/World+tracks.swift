@@ -44,7 +44,7 @@ extension World {
                 guard case .interference(let range, let loss, let duration) = happening.change,
                     range.contains(frequency), loss > 0, duration > .zero
                 else { continue }
-                // Delivered shares of several sources multiply. As a logarithm, a source can be subtracted at its end.
+                // Delivered shares of several sources multiply. Their logarithms can be subtracted at a source's end.
                 let clear = logarithm(of: 1 - min(1, loss))
                 let start = happening.at.milliseconds
                 edges.append((start, clear, 1))

@@ -1,13 +1,13 @@
 import AgentModel
 
-/// The air of a scenario as a pure function of scenario, seed and time, independent of the device.
+/// Access points and signals of a scenario as a pure function of scenario, seed and time. The device has no influence.
 ///
 /// Times are milliseconds since the start of the run. A longer run repeats the scenario in passes, each with its own
 /// noise.
 ///
-/// Signal at the device: mean + shadowing + fading. The mean is fixed, a ramp, or path loss by distance. Shadowing is a
-/// nearly normal deviation at each multiple of `shadowingTime`, linear in between. Fading is one value per 100 ms, only
-/// in single measurements. `FrameLoss` and interference lose frames.
+/// The signal at the device is mean + shadowing + fading. The mean is fixed, a ramp, or path loss by distance.
+/// Shadowing is a nearly normal deviation at each multiple of `shadowingTime`, linear in between. Fading is one value
+/// per 100 ms and affects only measurements. Weak signals (`FrameLoss`) and interference cause lost frames.
 public final class World: Sendable {
     public let scenario: Scenario
     public let seed: UInt64
@@ -15,9 +15,9 @@ public final class World: Sendable {
     let passLength: Int64
     let tracks: [Track]
     let motion: Steps<Motion>
-    /// Share of frames lost to interference over time, by frequency in MHz, without undisturbed ones.
+    /// Share of frames lost to interference over time, 0 to 1, by frequency in MHz. Undisturbed ones are missing.
     let interference: [Int: Steps<Double>]
-    /// Whether the device needs Wi-Fi: it is awake, and nothing else carries its traffic.
+    /// Whether the device needs Wi-Fi: it is awake, and no other uplink carries its traffic.
     let demand: Steps<Bool>
     let happenings: [Scenario.Happening]
 
@@ -38,7 +38,7 @@ public final class World: Sendable {
         let ssid: SSID
         let frequency: Frequency
         let loss: FrameLoss
-        /// Index of the device's network with this SSID in the scenario; nil if it has none.
+        /// Index in the scenario of the device's network with this SSID; nil if the device has none.
         let network: Int?
         let isHidden: Bool
         let isInReach: Bool
@@ -61,25 +61,26 @@ public final class World: Sendable {
 
     public func bssid(of accessPoint: Int) -> BSSID { tracks[accessPoint].bssid }
 
-    /// Index of the access point's network in the scenario; nil if the device does not know it.
+    /// Returns the index of the access point's network in the scenario; nil if the device does not know the network.
     public func network(of accessPoint: Int) -> Int? { tracks[accessPoint].network }
 
     public func state(of accessPoint: Int, at time: Duration) -> AccessPointState {
         span(of: accessPoint, at: time.milliseconds).state
     }
 
-    /// Signal at the device without fading, in dBm, even if the access point is off.
+    /// Returns the signal at the device without fading, in dBm, even if the access point is off.
     public func signal(of accessPoint: Int, at time: Duration) -> Double {
         signal(of: accessPoint, at: time.milliseconds)
     }
 
-    /// Share of frames lost by signal and interference, 0 to 1; 1 while the access point is off or the device does not
-    /// support its band.
+    /// Returns the share of frames lost by signal and interference, 0 to 1. It is 1 while the access point is off or
+    /// the device does not support its band.
     public func loss(of accessPoint: Int, at time: Duration) -> Double {
         loss(of: accessPoint, at: time.milliseconds)
     }
 
-    /// Delivered share of a joined device's traffic, 0 to 1. 0 without internet access and before a login.
+    /// Returns the delivered share of a joined device's traffic, 0 to 1. It is 0 without internet access and before a
+    /// sign-in.
     public func quality(of accessPoint: Int, at time: Duration) -> Double {
         let span = span(of: accessPoint, at: time.milliseconds)
         return span.isUseful ? 1 - loss(of: accessPoint, at: time.milliseconds) : 0
@@ -126,11 +127,11 @@ public struct AccessPointState: Sendable, Hashable {
     /// Time from the association to an address; nil if the access point gives out none.
     public internal(set) var addressTime: Duration?
     public internal(set) var isFull: Bool
-    /// Whether the access point accepts the device's current credentials.
+    /// How the access point treats the device's current credentials.
     public internal(set) var admission: Admission
     /// Number of the access point's password. Links end when it changes.
     var key: Key
-    /// Whether a link can exist: the device has had this password during the pass.
+    /// Whether the device has had this password during the pass, so that a link can exist.
     var hasToldKey: Bool
 
     typealias Key = Int
@@ -145,12 +146,13 @@ public struct AccessPointState: Sendable, Hashable {
 
 /// Share of traffic lost by signal after all retries: 0 at `none` and above, 1 at `all` and below, linear in between.
 ///
-/// An assumption, as the lab's simulated radios lose nothing by signal. The lowest rates of real receivers end between
-/// -88 and -92 dBm, and retries repair all losses a dozen dB above. On 5 GHz both ends are 2 dB higher because of wider
-/// channels.
+/// The levels are assumptions, because the lab's simulated radios lose no frames by signal. The lowest rates of real
+/// receivers end between -88 and -92 dBm. About 12 dB above, retries repair all losses. On 5 GHz both levels are 2 dB
+/// higher because of wider channels.
 public struct FrameLoss: Sendable, Hashable {
-    /// Signal in dBm from which no frame is lost.
+    /// Lowest signal without lost frames, in dBm.
     public let none: Double
+    /// Highest signal at which all frames are lost, in dBm.
     public let all: Double
 
     public init(on frequency: Frequency) {
@@ -170,7 +172,7 @@ public struct FrameLoss: Sendable, Hashable {
         return (area(above: end) - area(above: start)) / (start - end)
     }
 
-    /// Integral of the share over signals above this one.
+    /// Returns the integral of the lost share over all signals above this one.
     private func area(above signal: Double) -> Double {
         if signal >= none { return 0 }
         if signal >= all { return (none - signal) * (none - signal) / (2 * (none - all)) }

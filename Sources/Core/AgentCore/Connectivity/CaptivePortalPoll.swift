@@ -11,11 +11,11 @@ struct CaptivePortalPoll: Sendable {
         case postponed(until: Instant)
     }
 
-    /// Waits after an error or an invalid answer.
+    /// Delays of the next request after an error or an invalid answer.
     static let failureWaits = BackOff(first: .seconds(60), last: .seconds(3600))
-    /// Waits until the DHCP client has the API's URL. Checking costs no packet.
+    /// Delays between checks if the DHCP client has the API's URL. A check sends no packet.
     static let announcementWaits = BackOff(first: .seconds(2), last: .seconds(60))
-    /// Lifetime of an answer that is not confirmed: the longest interval, twice.
+    /// Lifetime of an answer without a session end: twice the longest interval.
     static let validity: Duration = CaptiveSchedule.longestInterval * 2
 
     private struct Response {
@@ -35,10 +35,10 @@ struct CaptivePortalPoll: Sendable {
     /// Whether the answer may be outdated.
     private(set) var isDoubted = true
     private var isExtensionReported = false
-    /// Number of the current request. Answers to others are ignored.
+    /// Number of the current request. Answers to other requests are ignored.
     private var question = 0
 
-    /// - Parameter now: Start of use of the network.
+    /// - Parameter now: Time at which the device starts to use the network.
     init(at now: Instant) { next = now }
 
     mutating func ask() -> Int {
@@ -83,7 +83,7 @@ struct CaptivePortalPoll: Sendable {
         return state
     }
 
-    /// Whether to notify the provider that the session ends soon. True once per session end.
+    /// Returns true, once per session end, if the provider should extend the session now.
     mutating func reportExtension(at now: Instant) -> Bool {
         guard let response, let from = response.schedule.extendFrom, from <= now, response.end > now else {
             isExtensionReported = false
@@ -96,20 +96,20 @@ struct CaptivePortalPoll: Sendable {
 
 /// Schedule of requests to a captive portal API: before the session ends, within rate limits.
 package struct CaptiveSchedule: Sendable, Equatable {
-    /// Interval while the user must sign in. Validation detects the sign-in itself.
+    /// Interval while the user must sign in. Validation, not the API, detects the sign-in.
     package static let captiveInterval: Duration = .seconds(60)
-    /// Interval with a byte limit, which may be reached at any time.
+    /// Interval for a session with a byte limit, which may be reached at any time.
     package static let countedInterval: Duration = .seconds(300)
-    /// Maximum interval: a session may be shortened.
+    /// Maximum interval, because the portal may shorten a session.
     package static let longestInterval: Duration = .seconds(3600)
     /// Minimum interval, even if little time remains.
     package static let shortestInterval: Duration = .seconds(10)
-    /// Time before the end at which a session is extended.
+    /// Lead time of an extension before the session's end.
     package static let extensionLead: Duration = .seconds(120)
 
     package let next: Instant
     package let end: Instant?
-    /// Time from which the session should be extended; nil if that is not possible.
+    /// Time from which the session should be extended; nil if the portal cannot extend it.
     package let extendFrom: Instant?
 
     package init(after state: CaptiveState, asked: Instant) {
@@ -117,7 +117,7 @@ package struct CaptiveSchedule: Sendable, Equatable {
             (next, end, extendFrom) = (asked + Self.captiveInterval, nil, nil)
             return
         }
-        // More than a century counts as unlimited, and would overflow.
+        // More than a century counts as unlimited, to avoid an overflow.
         let seconds = state.secondsRemaining.flatMap { $0 < 1 << 32 ? $0 : nil }
         end = seconds.map { asked + .seconds($0) }
         let canExtend = state.canExtendSession == true && state.userPortal != nil

@@ -1,8 +1,9 @@
 import AgentModel
 import Failover
 
-/// One connectivity check with a common time limit, without I/O. It ends when pending answers cannot make the result
-/// worse than online, when all are answered, or at the limit. Pending questions then count as unanswered.
+/// One connectivity check: several questions with a common time limit, without I/O. It ends when the result is online
+/// whatever the pending answers are, when all questions are answered, or at the limit. Questions pending at the limit
+/// count as unanswered.
 struct ConnectivityCheck: Sendable {
     enum Question: Hashable, Sendable {
         case target(String), source, portal, gateway
@@ -36,13 +37,13 @@ struct ConnectivityCheck: Sendable {
     private let limit: Duration
     private let end: Instant
     private var pending: Set<Question> = []
-    /// Time at which the remaining questions are asked if the first ones do not suffice.
+    /// Time at which the remaining questions are asked if the first targets do not suffice.
     private var headStartEnd: Instant?
     private var hasAskedAll = false
-    /// Time limit for the captive portal API.
+    /// End of the wait for the captive portal API; nil while the API is not asked.
     private var portalEnd: Instant?
 
-    /// - Parameter findings: Known findings. Their open parts are asked with the rest.
+    /// - Parameter findings: Findings known before the check. The check asks their open parts with all other questions.
     init(
         of targets: [String], hasSource: Bool, for required: ReachLevel, knowing findings: ReachFindings,
         from now: Instant, within limit: Duration
@@ -53,7 +54,7 @@ struct ConnectivityCheck: Sendable {
     }
 
     /// - Parameters:
-    ///   - first: Targets that probably answer without traffic, and suffice if they do.
+    ///   - first: Targets that probably answer without traffic. If they do, the other questions are not asked.
     ///   - headStart: Delay before the other questions, at most a quarter of the limit.
     mutating func begin(asking first: [String], headStart: Duration, at now: Instant) -> [Question] {
         guard !first.isEmpty else { return askAll(at: now) }
@@ -61,7 +62,7 @@ struct ConnectivityCheck: Sendable {
         return ask(first.map { .target($0) }, at: now)
     }
 
-    /// Time limit for questions: 90 % of the remaining time, so that a failure still has a reason.
+    /// Time limit for questions: 90 % of the remaining time, so that a failed question can report its reason.
     func rest(at now: Instant) -> Duration { max(.zero, (end - now) * 9 / 10) }
 
     /// Time of the next call to `passed`.

@@ -2,8 +2,9 @@ import AgentModel
 import AppProtocol
 import Failover
 
-/// Connectivity of the current network, and the next questions. A pure value: events and times go in, effects come out
-/// in sequence. `ConnectivityMonitor` performs them. Findings belong to one link; late answers are dropped.
+/// Tracks the connectivity of the current network and decides what to ask. A pure value: events and times go in,
+/// effects come out in sequence. `ConnectivityMonitor` performs the effects. Findings belong to one link; late answers
+/// are dropped.
 package struct ConnectivityState: Sendable {
     package struct Settings: Sendable {
         package var required: ReachLevel
@@ -11,9 +12,9 @@ package struct ConnectivityState: Sendable {
         package var hasProviders: Bool
         /// Default time limit of a check.
         package var checkLimit = Duration.seconds(3)
-        /// Time for a recently seen target to answer before other questions are asked.
+        /// Time for a recently connected target to answer before other questions are asked.
         package var headStart = Duration.milliseconds(500)
-        /// Time to find out if a provider signs in here.
+        /// Time for the hotspot providers to find out if one of them can sign in.
         package var evaluateLimit = Duration.seconds(6)
 
         package init(required: ReachLevel, hasSource: Bool, hasProviders: Bool) {
@@ -25,28 +26,29 @@ package struct ConnectivityState: Sendable {
     private var budget: QuestionBudget
     package private(set) var path = TrafficPath.none
     private var inUse: LinkReach
-    /// Findings about the link that is made beside the current one.
+    /// Epoch and findings of the new link during make-before-break; nil without one.
     private var beside: (epoch: UInt64, reach: LinkReach)?
     private var checked: Timestamp?
     private var signIn = SignInProgress()
     private var isLoggingOff = false
     private var flags: ReachabilityFlags = []
-    /// Next check of another uplink. It affects no decision.
+    /// Time of the next check of an uplink other than Wi-Fi. The result does not affect decisions.
     private var nextOwnCheck: Instant?
-    /// Connections to the targets over the current link, and over the one beside it.
+    /// Targets and their connections over the current link.
     private var targets: [ReachTarget] = []
+    /// Targets and their connections over the new link during make-before-break.
     private var targetsBeside: [ReachTarget] = []
 
     private var questions: [ReachQuestionID: Asked] = [:]
     private var lastQuestion: UInt64 = 0
     private var effects: [ConnectivityEffect] = []
-    /// Events for the policy. They come last, because they may cause the next event.
+    /// Events for the policy, returned after all other effects, because they may cause another event.
     private var policyEvents: [PolicyEvent] = []
     private var now: ClockReading
 
     private struct Asked {
         let side: LinkSide
-        /// Question to a server; nil for a request to the captive portal API.
+        /// Question of a check; nil for a request to the captive portal API.
         let question: ConnectivityCheck.Question?
         let moment: Instant
     }
@@ -94,7 +96,7 @@ package struct ConnectivityState: Sendable {
         }
     }
 
-    /// Returns a time limit a little below the policy's, so that the policy gets a reason.
+    /// Returns a time limit a little below the policy's, so that a failure reaches the policy with its reason.
     static func shortened(_ limit: Duration) -> Duration { max(.milliseconds(100), limit - .milliseconds(200)) }
 
     // MARK: The path
@@ -106,10 +108,10 @@ package struct ConnectivityState: Sendable {
         inUse = LinkReach(at: now.instant)
         (checked, nextOwnCheck) = (nil, nil)
         signIn.networkLeft()
-        // During a log-off, this follows at its end.
+        // During a log-off, this effect follows when the log-off ends.
         if !isLoggingOff { effects.append(.networkLeft) }
         effects += [.forgetNames, .follow(new)]
-        // The policy does not probe another uplink.
+        // The policy probes only Wi-Fi links.
         if case .other = new { checkByItself() }
         effects.append(.changed)
     }
@@ -121,7 +123,7 @@ package struct ConnectivityState: Sendable {
 
     // MARK: Time
 
-    /// Time of the next `timer`; nil if none is needed.
+    /// Time of the next `timer` event; nil if none is needed.
     package var nextWake: Instant? {
         var moments = [beside?.reach.check?.next, beside?.reach.poll.next]
         if path != .none { moments += [inUse.check?.next, inUse.poll.next, nextOwnCheck] }
@@ -158,7 +160,7 @@ package struct ConnectivityState: Sendable {
 
     private func targets(_ side: LinkSide) -> [ReachTarget] { side == .inUse ? targets : targetsBeside }
 
-    /// Starts a check. Conclusions that wait for an earlier one get this result.
+    /// Starts a check, which replaces a running one. Conclusions that wait for the running check get the new result.
     private mutating func check(within limit: Duration, then conclusion: LinkReach.Conclusion) {
         guard path != .none else { return }
         let first = targets.filter(isEnough)
@@ -191,7 +193,7 @@ package struct ConnectivityState: Sendable {
     }
 
     private mutating func sendQuestions(_ asked: [ConnectivityCheck.Question], _ side: LinkSide) {
-        // Answers without a question are handled after all questions are asked.
+        // Known answers are handled after all questions are sent.
         var answers: [(ConnectivityCheck.Question, ConnectivityCheck.Answer)] = []
         for question in asked {
             guard let rest = reach(side)?.check?.rest(at: now.instant) else { return }
@@ -254,7 +256,7 @@ package struct ConnectivityState: Sendable {
         var findings = found
         // Earlier answers of other targets still count.
         findings.targets.merge(inUse.findings?.targets ?? [:]) { new, _ in new }
-        // The state may have arrived during the check.
+        // The portal state may have arrived during the check.
         findings.portal = portal
         record(findings)
         let waiting = inUse.waiting
@@ -308,7 +310,7 @@ package struct ConnectivityState: Sendable {
 
     // MARK: Questions that can be skipped
 
-    /// Whether this target, once it answers again, suffices as a result.
+    /// Whether an answer of this target alone gives the result `online`.
     private func isEnough(_ target: ReachTarget) -> Bool {
         guard target.status.isOnline else { return false }
         var findings = ReachFindings(source: inUse.findings?.source, portal: portal)
@@ -330,7 +332,7 @@ package struct ConnectivityState: Sendable {
 
     // MARK: Other targets
 
-    /// Drops findings of removed targets, and checks the current ones.
+    /// Drops findings of removed targets, and checks the current targets.
     private mutating func retarget(_ required: ReachLevel, keeping kept: Set<String>) {
         settings.required = required
         for name in inUse.findings?.targets.keys.filter({ !kept.contains($0) }) ?? [] {
@@ -358,12 +360,12 @@ package struct ConnectivityState: Sendable {
 
     private mutating func recordChange(of target: ReachTarget) {
         let isReady = target.status.isOnline
-        // A failed target alone does not make an unchecked network worse.
+        // Before the first check, a failed target alone does not make the network worse.
         guard path != .none, isReady || inUse.findings != nil else { return }
         var new = inUse.findings ?? ReachFindings(portal: portal)
         new.targets[target.name] = target.answer
         record(new)
-        // A running check reports it.
+        // A running check reports the result.
         guard isReady, inUse.check == nil, case .wifi(let epoch) = path else { return }
         if isEnough(target) {
             sendToPolicy(.probed(epoch: epoch, .online))
@@ -372,7 +374,7 @@ package struct ConnectivityState: Sendable {
         }
     }
 
-    /// Handles a lost connection. If another target still answers, the network is not suspected.
+    /// Handles a lost connection to a target. If another target still answers, the network is not suspected.
     private mutating func targetDoubted(_ name: String) {
         let required = settings.required
         guard required == .target || required == .internet, case .wifi(let epoch) = path else { return }
@@ -381,14 +383,14 @@ package struct ConnectivityState: Sendable {
         sendToPolicy(.doubted(epoch: epoch))
     }
 
-    // MARK: A link beside the one in use
+    // MARK: Make-before-break
 
-    /// Probes the link beside the current one. Its findings are separate.
+    /// Probes the new link during make-before-break. Its findings are kept separately.
     private mutating func probeSuccessor(_ epoch: UInt64, _ station: StationID, within limit: Duration) {
         if beside?.epoch != epoch {
             leaveSuccessor()
             beside = (epoch, LinkReach(at: now.instant))
-            // These connections are separate from those to the same targets over Wi-Fi.
+            // The new link opens its own connections to the targets.
             targetsBeside = targets.map(\.unconnected)
             effects.append(.followBeside(station))
         }
@@ -409,9 +411,9 @@ package struct ConnectivityState: Sendable {
     private mutating func askPortalIfDue(_ side: LinkSide) {
         guard let link = reach(side), side == .beside || path != .none, let next = link.poll.next, next <= now.instant
         else { return }
-        // Cancels a question from before the state became doubtful.
+        // Cancel an older request: its answer may be outdated.
         cancel { $0.side == side && $0.question == nil }
-        // A routine check does not wait: waiting would wake the processor ten times.
+        // A routine request does not wait for the API's URL: the wait would wake the processor ten times.
         let patience: Duration = link.poll.isDoubted ? .seconds(1) : .zero
         change(side) { [now] in
             $0.portalQuestion = LinkReach.PortalQuestion(number: $0.poll.ask(), end: now.instant + Self.portalLimit)
@@ -453,14 +455,14 @@ package struct ConnectivityState: Sendable {
     private mutating func portalChanged(from before: CaptiveState?, wantsExtension: Bool) {
         let state = portal
         if wantsExtension { effects.append(.sessionEnds) }
-        // Nothing was checked yet. The first check uses this state.
+        // Before the first check, nothing is reported. That check uses this state.
         guard inUse.findings != nil else { return }
         inUse.findings?.portal = state
         if state?.isCaptive != before?.isCaptive { effects.append(.forgetNames) }
         if state != before { effects.append(.changed) }
         if state?.isCaptive == true, before?.isCaptive != true, settings.required > .link, case .wifi(let epoch) = path
         {
-            // The network has closed, or was always closed. A probe shows the result.
+            // The network has become captive, or always was. A probe shows the result.
             sendToPolicy(.doubted(epoch: epoch))
         }
     }
@@ -477,7 +479,7 @@ package struct ConnectivityState: Sendable {
         let isTried = signIn.status.isTryingWhereCaptive
         effects.append(.captiveFound)
         guard isTried else { return sendToPolicy(.probed(epoch: epoch, .captive)) }
-        // Waits until it is known if a provider signs in here.
+        // Make the policy wait until the providers report if one of them signs in.
         signIn.await()
         sendToPolicy(.signingIn(epoch: epoch, until: now.instant + settings.evaluateLimit))
     }
@@ -580,7 +582,7 @@ private struct LinkReach: Sendable {
     enum Conclusion: Sendable {
         case nothing
         case probe(epoch: UInt64)
-        /// A target is ready, but that alone is not proof enough.
+        /// A target answers, but its answer alone is not enough proof.
         case target(epoch: UInt64)
         case signedIn(epoch: UInt64)
     }
@@ -591,18 +593,20 @@ private struct LinkReach: Sendable {
     }
 
     var findings: ReachFindings?
-    /// Last request to the validation source, and whether the captive portal API has been asked.
+    /// Time of the last request to the validation source; nil before the first.
     var sourceAsked: Instant?
+    /// Whether the captive portal API has been asked, with or without an answer.
     var isPortalKnown = false
     var poll: CaptivePortalPoll
     var portalQuestion: PortalQuestion?
-    /// Running check, and the conclusions that wait for it.
+    /// Running check; nil if none runs.
     var check: ConnectivityCheck?
+    /// Conclusions that wait for the check.
     var waiting: [Conclusion] = []
 
     init(at now: Instant) { poll = CaptivePortalPoll(at: now) }
 
-    /// Whether a request to the captive portal API is pending and no valid answer is known.
+    /// Whether a request to the captive portal API is pending and the last answer may be outdated.
     var awaitsPortal: Bool { poll.isDoubted && portalQuestion != nil }
 }
 
@@ -612,13 +616,13 @@ package struct ReachQuestionID: Hashable, Sendable {
     package let rawValue: UInt64
 }
 
-/// The current link, or the one made beside it.
+/// The current link, or the new one during make-before-break.
 package enum LinkSide: Hashable, Sendable {
     case inUse, beside
 }
 
 package enum ConnectivityEvent: Sendable {
-    /// State of all targets. Sent before the event that it belongs to.
+    /// State of all targets. Sent before an event that depends on it.
     case targets(inUse: [ReachTarget], beside: [ReachTarget])
     case follow(TrafficPath)
     case probe(epoch: UInt64, within: Duration)
@@ -651,11 +655,11 @@ package enum ReachQuestion: Sendable, Equatable {
 }
 
 package enum ReachAnswer: Sendable {
-    /// Result of a target; nil if it answers.
+    /// Problem of a target; nil if the target answers.
     case target(ReachProblem?)
     /// Result of the validation source. `cost` is in bytes.
     case source(ValidationFinding, cost: Int)
-    /// Result of the gateway: true if there is none.
+    /// Whether the gateway answers; also true without a gateway.
     case gateway(Bool)
     /// Address of the captive portal API; nil if the network announces none.
     case portalAddress(String?)
@@ -676,7 +680,7 @@ package enum ConnectivityEffect: Sendable {
     case sendToPolicy(PolicyEvent)
     case publish(Event.Body)
     case changed
-    /// The problem of the sign-in has changed; nil if it is over.
+    /// The problem of the sign-in has changed; nil if it is solved.
     case problem(String?)
     /// A captive network was found. This effect and the following ones are for hotspot providers.
     case captiveFound
@@ -719,13 +723,13 @@ package struct ReachTarget: Sendable, Equatable {
 
 package struct SignInStatus: Sendable, Equatable {
     package var portal = Portal()
-    /// Pending question to a person.
+    /// Pending request to the user; nil without one.
     package var request: PortalRequest?
     /// Time until which the device should stay for a sign-in; nil without one.
     package var signingInUntil: Instant?
-    /// Whether a captive network starts a sign-in.
+    /// Whether the agent starts a sign-in when it finds a captive network.
     package var isTryingWhereCaptive = true
-    /// Last failure, printable and without secrets.
+    /// Last failure of a sign-in, printable and without secrets.
     package var problem: String?
 
     package init() {}
@@ -738,12 +742,12 @@ struct SignInProgress: Sendable {
         /// A provider reports success. A check must confirm it.
         case look
         case isUnderWay(until: Instant)
-        /// No provider can sign in, or a person must. Other networks are better.
+        /// No provider can sign in, or the user must act. Other networks are better.
         case isLeftToOthers
     }
 
     private(set) var status = SignInStatus()
-    /// Whether the policy waits for the result.
+    /// Whether the policy waits for the result of the sign-in.
     private var isAwaited = false
 
     /// Whether a provider has signed in, so that it may have to log off.

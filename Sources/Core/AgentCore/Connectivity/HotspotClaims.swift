@@ -1,7 +1,7 @@
 import AgentModel
 
-/// Networks in range that hotspot providers claim. After a scan, the agent asks the providers about its open networks.
-/// An answer is valid until the next one. The agent asks about the same access points again after `validity`.
+/// Networks in range that hotspot providers claim. After a scan, the agent asks the providers about the open networks
+/// found. An answer is valid until the next one. The agent asks about the same access points again after `validity`.
 struct HotspotClaims: Sendable {
     /// Time until the agent asks about the same access points again.
     static let validity: Duration = .seconds(60)
@@ -17,7 +17,7 @@ struct HotspotClaims: Sendable {
 
     /// - Returns: networks to ask providers about; nil for none.
     mutating func scanned(_ results: [BSS], at now: Instant) -> [BSS]? {
-        // Only open networks need a sign-in, and only named ones can be asked about.
+        // Only open networks need a sign-in, and the providers need the name of a network.
         found = results.filter { $0.security.isOpenToAll && $0.ssid != nil }
         return isAsking ? nil : next(at: now)
     }

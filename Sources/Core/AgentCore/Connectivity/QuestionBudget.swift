@@ -21,7 +21,7 @@ package struct QuestionBudget: Sendable {
             (self.questionsPerHour, self.bytesPerHour) = (questionsPerHour, bytesPerHour)
         }
 
-        /// Limits of questions to the API and for diagnosis.
+        /// Limits for the captive portal API and for diagnosis.
         fileprivate var quarter: Limits {
             Limits(questionsPerHour: max(1, questionsPerHour / 4), bytesPerHour: max(1, bytesPerHour / 4))
         }
@@ -36,7 +36,7 @@ package struct QuestionBudget: Sendable {
             uniqueKeysWithValues: [Purpose.portalAPI, .diagnosis].map { ($0, ValidationBudget(limits.quarter)) })
     }
 
-    /// Takes one question. Returns false if the budget is used up.
+    /// Spends one question. Returns false if the budget is used up.
     package mutating func spend(for purpose: Purpose, at now: Instant) -> Bool {
         guard whole.next(at: now) <= now, shares[purpose]?.spendProbe(at: now) ?? true else { return false }
         return whole.spendProbe(at: now)
@@ -59,8 +59,8 @@ extension ValidationBudget {
     }
 }
 
-/// Budget of validation: questions and bytes an hour. Unused budget is kept for an hour at most. While it is used up,
-/// the last verdict stands until ``next(at:)``.
+/// Budget of validation: questions and bytes an hour. Unused budget is kept for an hour at most. When the budget is
+/// used up, the last verdict stays valid until ``next(at:)``.
 package struct ValidationBudget: Sendable {
     /// Questions an hour, four times the need at an interval of 30 s.
     package static let defaultProbesPerHour = 480

@@ -20,7 +20,7 @@ package struct ReachFindings: Sendable, Equatable {
         case problem(ReachProblem)
     }
 
-    /// Questions that could not be asked yet, and could change the verdict.
+    /// Questions that could not be asked yet, but could change the verdict.
     package struct Open: OptionSet, Sendable {
         package let rawValue: Int
 
@@ -52,7 +52,7 @@ extension ReachFindings {
         return problems.min { ($0.rank, $0.rawValue) < ($1.rank, $1.rawValue) }
     }
 
-    /// All possible findings, depending on the open answers.
+    /// All findings that are possible after answers to the open questions.
     var completions: [ReachFindings] {
         var completions = [self]
         func branch(_ part: Open, _ alternatives: [(inout ReachFindings) -> Void]) {
@@ -122,7 +122,7 @@ private struct Reached {
         online = OnlineVerdict(finding: findings.source, state: findings.portal)
         internet =
             switch (findings.proof, online.internet) {
-            // No middlebox can show that certificate.
+            // A middlebox cannot present that certificate.
             case (.certified, _): .yes
             // A captive network impersonates every server.
             case (_, .captive): .captive
@@ -170,13 +170,13 @@ private struct Reached {
     }
 }
 
-/// Verdict by validation and the captive portal API. Only validation decides about internet access: an open portal may
-/// still have none. The API gives the sign-in page.
+/// Verdict from validation and the captive portal API. Only validation can prove internet access: it may be missing
+/// behind an open portal. The API gives the URL of the sign-in page.
 package struct OnlineVerdict: Sendable, Equatable {
     package var internet: InternetState
     /// Reason if `internet` is `no` or `captive`.
     package var problem: ReachProblem?
-    /// Sign-in page from the API, else from the redirect.
+    /// URL of the sign-in page, from the API or else from the redirect.
     package var portal: String?
 
     /// - Parameters:

@@ -21,25 +21,25 @@ extension AgentCore {
         switch report {
         case .suspected: askAccessPoint(accessPoint)
         case .confirmed:
-            // Ends the link, so that wpa_supplicant and the kernel know too. The policy handles it as a normal loss.
+            // End the link in wpa_supplicant and the kernel too. The policy handles this as a normal loss.
             guard isSupplicantAvailable, policy.phase.accessPoint == accessPoint else { return }
             log(.notice, "\(accessPoint.bssid) has fallen silent and does not answer: leaving it")
             current.isSilent = true
             leave(inUse)
         case .unknown:
             guard current.countsBeacons else { return }
-            log(.info, "\(inUse) counts no beacons and lost frames: watching received frames instead")
+            log(.info, "\(inUse) does not count beacons and lost frames: watching received frames instead")
             current.countsBeacons = false
         }
     }
 
-    /// Checks the access point with a scan of its own channel.
+    /// Checks the access point with a scan of its channel.
     mutating func askAccessPoint(_ accessPoint: AccessPoint) {
         guard policy.phase.accessPoint == accessPoint, let frequency = accessPoint.frequency,
             let network = policy.phase.network.flatMap({ registry[$0] })
         else { return asked(accessPoint, isThere: true) }
         if scans.isScanning {
-            // Another program's scan is not aborted.
+            // Do not abort a scan of another program.
             guard kernel.stations[inUse]?.isScanning == true else { return asked(accessPoint, isThere: true) }
             scans.urgent = accessPoint
             return emit(.abortScan([inUse]))

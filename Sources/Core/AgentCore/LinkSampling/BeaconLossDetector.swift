@@ -4,12 +4,12 @@ import AgentModel
 /// (`ReceiveActivityDetector`).
 package struct BeaconLossDetector: Sendable {
     package enum Event: Sendable {
-        /// Total of sent frames. Required while `wantsFrames`, whenever the processor is awake.
+        /// Total of sent frames. Send this event while `wantsFrames` is true, whenever the processor is awake.
         case framesSent(UInt64)
         case scan(isUnderWay: Bool)
         /// Answer to `SilenceReport.suspected`.
         case asked(isThere: Bool)
-        /// Answer to `sample`; nil if there is none. Includes sent frames while `wantsFrames`.
+        /// Answer to `sample`; nil if there is none. Includes sent frames while `wantsFrames` is true.
         case sampled(StationInfo?, framesSent: UInt64?)
         /// Answer to `count`; nil if the interface is missing.
         case counted(LinkFrames?)
@@ -61,7 +61,7 @@ package struct BeaconLossDetector: Sendable {
             counts.sent(frames, at: now)
             return plan()
         case .scan(let isUnderWay):
-            // A scan during the check is the check itself.
+            // A scan that starts in another phase is the check itself.
             guard phase == .watching || !isUnderWay else { return nil }
             counts.scan(isUnderWay: isUnderWay, at: now)
             return isSampling ? nil : plan()
@@ -90,7 +90,7 @@ package struct BeaconLossDetector: Sendable {
     private mutating func sampled(_ station: StationInfo?, _ frames: UInt64?, at now: Instant) -> Effect? {
         guard isSampling, phase == .watching || phase == .unanswered else { return nil }
         isSampling = false
-        // No answer: the link has ended, which others report, or the kernel is busy.
+        // Without an answer, the link has ended, which other events report, or the kernel is busy.
         switch (station.map { counts.sampled($0, at: now) }, phase) {
         case (.unknown, _):
             answers = ReceiveActivityDetector(following: counts.traffic, idlePace: counts.idlePace)
@@ -127,9 +127,10 @@ package struct BeaconLossDetector: Sendable {
 struct BeaconCounts: Sendable {
     enum Finding {
         case fine
-        /// No beacon, no acknowledgement, and lost frames. Not certain: the access point may be off its channel.
+        /// No beacon, no acknowledgement, and lost frames. Not certain, because the access point may have left its
+        /// channel for a moment.
         case silent
-        /// No beacon, and too few sent frames.
+        /// No beacon, and too few sent frames for a result.
         case quiet
         case unknown
     }
@@ -146,7 +147,8 @@ struct BeaconCounts: Sendable {
     private var lastSample: Instant?
 
     private var scan = Scan.none
-    /// Number of suspicions during scans. After each, this many scans are ignored, so that most scans complete.
+    /// Number of suspicions during scans. After each suspicion, this many scans are ignored, so that most scans
+    /// complete.
     private var suspicionsInScans = 0
     private var scansToLeaveAlone = 0
 
@@ -156,8 +158,8 @@ struct BeaconCounts: Sendable {
         var latest: Instant
         /// Number of gateway probes since the last sign of life.
         var asked = 0
-        /// Whether a scan has started since. mac80211 counts no beacons while scanning, so acknowledgements count
-        /// instead.
+        /// Whether a scan has started since the last sign of life. mac80211 does not count beacons while scanning, so
+        /// acknowledgements count instead.
         var isDisturbed: Bool
     }
 
@@ -171,7 +173,7 @@ struct BeaconCounts: Sendable {
 
     // MARK: Activity of the device
 
-    /// Handles the total of sent frames. Call it whenever the processor is awake.
+    /// Handles the total of sent frames. Call this whenever the processor is awake.
     mutating func sent(_ frames: UInt64, at now: Instant) {
         guard traffic.sent(frames, at: now) || idlePace != nil else { return }
         begin(at: now)
@@ -255,8 +257,8 @@ struct BeaconCounts: Sendable {
         interval * (isDisturbed ? 2 * beacons : beacons) + Self.tolerance
     }
 
-    /// Latest time of the last beacon. An idle device reads its counters less often than beacons arrive. If some are
-    /// missing, the first ones are assumed received.
+    /// Latest possible time of the last beacon. On an idle device, several beacons arrive between two reads. If some
+    /// are missing, the last ones are assumed lost.
     private func latestBeacon(
         of count: UInt64, since before: Instant?, at now: Instant, every interval: Duration
     ) -> Instant {
@@ -284,20 +286,21 @@ struct BeaconCounts: Sendable {
         begin(at: now)
     }
 
-    /// Pace of the reads, about one beacon interval.
+    /// Interval of reads on an active device, about one beacon interval.
     private static let pace = Duration.milliseconds(100)
     /// Interval on an idle device during scans. mac80211 sends acknowledged frames on channel changes (offchannel.c).
     private static let scanPace = Duration.milliseconds(500)
-    /// Maximum number of gateway probes, and the wait after each.
+    /// Maximum number of gateway probes.
     private static let mostAsked = 7
+    /// Wait after each gateway probe.
     private static let askWait = Duration.milliseconds(10)
-    /// Lost probes that mean silence: more than for normal traffic, because they follow each other quickly.
+    /// Number of lost probes that mean silence: more than for normal traffic, because probes follow each other quickly.
     private static let answersLost: UInt32 = 5
-    /// Upper limit of beacons between two reads.
+    /// Plausible maximum number of beacons between two reads.
     private static let mostBeacons: UInt64 = 10_000
     /// Maximum delay of a beacon on a busy channel.
     private static let tolerance = Duration.milliseconds(5)
-    /// Lost frames that mean silence. Each was sent up to 8 times without an acknowledgement.
+    /// Number of lost frames that mean silence. Each was sent up to 8 times without an acknowledgement.
     private static let framesLost: UInt32 = 3
     private static let usualInterval = Duration.microseconds(102_400)
     private static let mostScansLeftAlone = 10

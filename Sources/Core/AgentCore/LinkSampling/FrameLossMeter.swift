@@ -2,9 +2,9 @@ import AgentModel
 
 /// Measures frame loss of a link from the radio's counters, without traffic.
 ///
-/// **Beacons**: received against expected ones. Some drivers count only a part, so the best share seen on the station
-/// is the reference. **Frames**: sent frames that were never acknowledged. The greater loss counts: beacons use the
-/// lowest rate, and frames are retransmitted.
+/// **Beacons**: the received share of the expected beacons. Some drivers count only a part of them, so the best share
+/// seen on the station is the reference. **Frames**: the share of sent frames that were never acknowledged. The greater
+/// loss counts, because either may hide losses: beacons use the lowest rate, and frames are retransmitted.
 struct FrameLossMeter: Sendable {
     private var station: StationID?
     private var last: (at: Instant, station: StationInfo)?
@@ -20,15 +20,16 @@ struct FrameLossMeter: Sendable {
     /// Whether the last known loss was significant.
     private(set) var isLosing = false
 
-    /// Minimum number of expected beacons and of sent frames for a result.
+    /// Minimum number of expected beacons for a result.
     private static let leastBeacons = 40.0
+    /// Minimum number of sent frames for a result.
     private static let leastFrames: UInt32 = 50
-    /// Minimum share of received beacons. Drivers below it count something else.
+    /// Minimum share of received beacons. Drivers with a lower share count something else.
     private static let leastShare = 0.5
     /// Maximum plausible loss on a live link. Above it, the firmware no longer reports beacons.
     private static let mostLost = 0.9
     private static let usualInterval = Duration.microseconds(102_400)
-    /// Maximum interval between counters. Longer ones start over.
+    /// Maximum interval between two reads. After a longer one, the measurement starts over.
     private static let longest = Duration.seconds(60)
 
     /// Discards the counters: beacons are not counted during a scan.
@@ -41,8 +42,8 @@ struct FrameLossMeter: Sendable {
         (self.station, self.bests) = (station, bests)
     }
 
-    /// Whether a measurement is worth a policy decision. Without loss and with a strong signal, one in five minutes
-    /// suffices: the kernel reports crossings.
+    /// Whether a measurement is worth a policy decision. With a strong signal and without loss, one in five minutes
+    /// suffices, because the kernel reports threshold crossings.
     /// - Parameter threshold: Threshold of the kernel in dBm; nil if unknown.
     mutating func isNews(_ reading: Int, _ share: Int?, below threshold: Int?, at now: Instant) -> Bool {
         if let share { isLosing = share >= Self.trifle }
@@ -52,10 +53,11 @@ struct FrameLossMeter: Sendable {
         return true
     }
 
+    /// Interval of reports on a good link.
     private static let calm = Duration.seconds(300)
-    /// Distance to the threshold in dB.
+    /// Distance to the threshold in dB from which a signal is strong.
     private static let clear = 2
-    /// Maximum normal loss in percent.
+    /// Loss in percent from which it is significant.
     private static let trifle = 10
 
     /// - Returns: loss since the last call in percent; nil if unknown.
@@ -97,6 +99,6 @@ struct FrameLossMeter: Sendable {
         return Double(lost) / Double(all)
     }
 
-    /// Upper limit of frames in a minute.
+    /// Plausible maximum number of frames in a minute.
     private static let credible: UInt32 = 10_000_000
 }

@@ -1,7 +1,7 @@
 import AgentModel
 
-/// Decides on power save by the traffic of the interface. Power save is off during use and for a while after. It delays
-/// the first packets to an idle device.
+/// Decides on power save by the traffic of the interface. Power save is off during use and for 30 s after, because it
+/// delays the first packets to an idle device.
 package struct PowerSaveByTraffic: Sendable {
     package private(set) var isOn = false
     private var last: (frames: UInt64, at: Instant)?
@@ -30,7 +30,7 @@ package struct PowerSaveByTraffic: Sendable {
         return isOn
     }
 
-    /// Frames per second, above the device's own background traffic and broadcasts.
+    /// Frames per second that mean use, above the device's background traffic and broadcasts.
     static let framesPerSecond = 2.0
     /// Idle time before power save.
     static let patience = Duration.seconds(30)

@@ -10,8 +10,8 @@ import AgentModel
 ///
 /// A device that sends also receives. If nothing arrives for `window`, the gateway is probed several times with
 /// unicast. If that fails too, the access point is checked by a scan of its channel (`SilenceReport.suspected`). False
-/// alarms double the window; quiet periods halve it. An idle device is checked at `idlePace`, and the gateway is probed
-/// if nothing arrived since the last check.
+/// alarms double the window; periods without alarms halve it. An idle device is checked at `idlePace`, and its gateway
+/// is probed if nothing arrived since the last check.
 struct ReceiveActivityDetector: Sendable {
     private enum Phase: Equatable {
         case idle
@@ -32,12 +32,12 @@ struct ReceiveActivityDetector: Sendable {
     private var lastCount: Instant?
     /// Silence longer than this is suspicious.
     private(set) var window = shortestWindow
-    /// Successive reads with received frames.
+    /// Number of successive reads with received frames.
     private var calmCounts = 0
 
     /// Interval of reads on an idle device; nil for none.
     private let idlePace: Duration?
-    /// Multiple of `idlePace`.
+    /// Current multiple of `idlePace`, 1 to 128.
     private var idleFactor = 1
 
     init(following traffic: TrafficMeter, idlePace: Duration?) {
@@ -60,7 +60,7 @@ struct ReceiveActivityDetector: Sendable {
             _ = traffic.sent(frames, at: now)
             return begin(at: now)
         case .scan(let isUnderWay):
-            // A scan during the check is the check itself.
+            // A scan in this phase is the check itself.
             guard phase != .asking else { return nil }
             isScanning = isUnderWay
             if isUnderWay { rest() }
@@ -110,11 +110,11 @@ struct ReceiveActivityDetector: Sendable {
 
     private mutating func counted(_ frames: LinkFrames, at now: Instant) -> BeaconLossDetector.Effect? {
         _ = traffic.sent(frames.sent, at: now)
-        // After a long gap, for example sleep, the old counters are useless.
+        // After a long gap, such as sleep, the old counters are useless.
         let wasAway = lastCount.map { now > $0 + max(Self.patience, calmPace * 2) } ?? false
         lastCount = now
         if case .lastLook(isSecond: false) = phase {
-            // Some drivers count frames at the end of a scan.
+            // Some drivers count frames of the firmware at the end of a scan, so this read only starts the comparison.
             heard = (frames, now)
             phase = .lastLook(isSecond: true)
             return count(at: now + Self.lastWait)
@@ -147,7 +147,7 @@ struct ReceiveActivityDetector: Sendable {
 
     private mutating func received(_ frames: LinkFrames, at now: Instant) -> BeaconLossDetector.Effect? {
         switch phase {
-        // Normal for a device that receives only answers, but it would probe the gateway too often.
+        // The gateway answered an idle device. This is normal, so the window stays the same.
         case .probing where !traffic.isInUse: idleFactor = max(idleFactor / 2, 1)
         case .probing: lengthen(to: Self.longestProbedWindow)
         case .lastLook: lengthen(to: Self.longestWindow)
@@ -175,21 +175,23 @@ struct ReceiveActivityDetector: Sendable {
 
     /// Interval between reads.
     static let pace = Duration.milliseconds(50)
-    /// Shortest window of the detection: at ten sent frames a second, two answers are missing by then. Three are
-    /// required.
+    /// Shortest window. At ten sent frames a second, two answers are missing by then.
     static let shortestWindow = Duration.milliseconds(250)
+    /// Minimum number of sent frames without an answer before the gateway is probed.
     private static let unanswered: UInt64 = 3
-    /// Number and interval of probes to the gateway.
+    /// Number of gateway probes.
     static let probes = 5
+    /// Interval of gateway probes.
     static let probeWait = Duration.milliseconds(50)
     private static let lastWait = Duration.milliseconds(60)
-    /// Longest windows after false alarms. The first applies if a gateway probe resolved the alarm, the second if only
-    /// the access point did. Beyond that, firmware detects the loss faster.
+    /// Longest window after false alarms that a gateway probe resolved.
     private static let longestProbedWindow = Duration.seconds(1)
+    /// Longest window after false alarms that only the scan resolved. With a longer one, the firmware detects losses
+    /// faster.
     private static let longestWindow = Duration.seconds(4)
-    /// Number of successive reads with received frames, five seconds, after which the window is halved.
+    /// Number of successive reads with received frames (five seconds) after which the window is halved.
     private static let calmRun = 100
     private static let patience = Duration.seconds(2)
-    /// Maximum of `idleFactor`, which limits the checks to one a minute for a gateway that never answers.
+    /// Maximum of `idleFactor`. It limits the checks to about one a minute for a gateway that never answers.
     private static let greatestIdleFactor = 128
 }

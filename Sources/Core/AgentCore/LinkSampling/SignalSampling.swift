@@ -9,7 +9,7 @@ struct SignalSampling: Sendable {
     let number: UInt64
     private(set) var isSupervised = true
 
-    /// Time until the first sample of a new link, as the kernel reports only crossings.
+    /// Time until the first sample of a new link, because the kernel reports only crossings.
     private static let firstSample = Duration.seconds(1)
 
     init(_ watch: SignalWatch, of station: StationID, number: UInt64) {
@@ -50,8 +50,8 @@ extension AgentCore {
         wait(.signal, until: signal.next(after: now.instant))
     }
 
-    /// - Parameter isBelow: Whether the driver reports a fall below the threshold. It overrides `level`, which may be
-    ///   older (brcmfmac): no further crossing is reported.
+    /// - Parameter isBelow: Whether the driver reports a fall below the threshold. This overrides `level`, which may be
+    ///   outdated (brcmfmac): the driver does not report the fall again.
     mutating func signalCrossed(_ level: Int?, isBelow: Bool) {
         guard let signal, signal.station == inUse else { return }
         guard let level else { return emit(.measure(inUse, signal.number)) }

@@ -8,13 +8,14 @@ package struct LinkFrames: Sendable, Hashable {
     package init(sent: UInt64, received: UInt64) { (self.sent, self.received) = (sent, received) }
 }
 
-/// Tracks whether the device sends much. Only then is the access point watched closely, which wakes the processor.
+/// Tracks whether the device sends much. The access point is watched closely only then, because this wakes the
+/// processor.
 struct TrafficMeter: Sendable {
     /// Total of sent frames at the start of the current interval.
     private var count: (frames: UInt64, since: Instant)?
     private(set) var isInUse = false
 
-    /// Handles the total of sent frames. Call it whenever the processor is awake.
+    /// Handles the total of sent frames. Call this whenever the processor is awake.
     /// - Returns: true if the state was evaluated.
     mutating func sent(_ frames: UInt64, at now: Instant) -> Bool {
         guard let count, frames >= count.frames else {
@@ -36,9 +37,10 @@ struct TrafficMeter: Sendable {
     private mutating func countAnew(_ frames: UInt64, at now: Instant) { count = (frames, now) }
 
     /// Frame rate at which three frames are probably lost while three beacons are missing. Connectivity checks send
-    /// fewer.
+    /// fewer frames.
     static let framesPerSecond = 10.0
-    /// Measuring intervals while the device is idle, and while it is active.
+    /// Measuring interval while the device is idle.
     static let shortestCount = Duration.seconds(5)
+    /// Measuring interval while the device is active.
     static let longestCount = Duration.seconds(10)
 }

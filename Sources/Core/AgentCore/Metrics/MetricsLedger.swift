@@ -3,9 +3,9 @@ import AppProtocol
 import Failover
 import KeyFile
 
-/// Counts metrics for fleet operators. Its size depends on the number of stored networks only.
+/// Counts metrics for fleet operators. Its size depends only on the number of stored networks.
 package struct MetricsLedger: Sendable {
-    /// Minimum interval of counted measurements. A falling signal is measured more often.
+    /// Minimum interval of counted signal measurements. A falling signal is measured more often.
     static let signalInterval = Duration.seconds(10)
     /// Maximum time between a decision and an outage that it explains.
     static let causeLife = Duration.seconds(10)
@@ -38,7 +38,7 @@ package struct MetricsLedger: Sendable {
     private var writes: [String: Int] = [:]
     /// Connection attempts to the device's own servers, by result.
     private var targetConnections = (made: 0, failed: 0)
-    /// Last time online by stored network, without the current one.
+    /// Last time online in each stored network, except the current one.
     private var proven: [NetworkHash: Instant] = [:]
     private var network: NetworkHash?
 
@@ -48,11 +48,11 @@ package struct MetricsLedger: Sendable {
         let left: SSID?
     }
 
-    /// Last place where the device was online by Wi-Fi.
+    /// Last network and access point with which the device was online.
     private struct LastConnection: Sendable {
         var ssid: SSID
         var bssid: BSSID?
-        /// Time of the departure; nil while the device is there.
+        /// Time at which the device left; nil while it is connected there.
         var left: Instant?
         var wasPlanned = false
     }
@@ -120,7 +120,7 @@ package struct MetricsLedger: Sendable {
         guard let cause = OutageCause(decision.cause) else { return }
         lastCause = (cause, now)
         guard let outage else { return }
-        // A failed move, or a lost network that then refuses a join, is a more precise cause.
+        // The failure of a move, or of a new join to the lost network, is a more precise cause.
         let isOfTheSame = decision.from != nil && decision.from == outage.left
         let isDeeper = outage.cause == .move || (outage.cause == .accessPoint && isOfTheSame)
         if isDeeper, cause != .move { self.outage?.cause = cause }
@@ -194,13 +194,14 @@ extension ScanOwner {
 // MARK: Report
 
 extension MetricsLedger {
-    /// Facts reported besides the counters.
+    /// Values reported in addition to the counters.
     package struct Facts: Sendable, Equatable {
         package var version: String
-        /// Bytes written to the key file since the start of the agent. `mostErases` is the lifetime maximum of one
-        /// sector.
+        /// Bytes written to the key file since the start of the agent.
         package var bytesWritten: Int
+        /// Sectors of the key file that were erased since the start of the agent.
         package var sectorsErased: Int
+        /// Erases of the most erased sector since the key file was created.
         package var mostErases: Int
 
         package init(version: String, bytesWritten: Int = 0, sectorsErased: Int = 0, mostErases: Int = 0) {
@@ -347,7 +348,7 @@ extension MetricsLedger {
         ]
     }
 
-    /// - Parameter always: Labels reported even with count 0.
+    /// - Parameter always: Labels to report even with count 0.
     private func samples(_ counts: [String: Int], of label: String, always: [String] = []) -> [Metric.Sample] {
         Set(counts.keys).union(always).sorted().map { .init([label: $0], counts[$0] ?? 0) }
     }

@@ -19,7 +19,7 @@ package enum OutageCause: String, Sendable, CaseIterable {
 }
 
 extension OutageCause {
-    /// - Returns: nil for causes that do not end a connection.
+    /// - Returns: nil for a cause that does not end a connection.
     init?(_ cause: PolicyDecision.Cause) {
         switch cause {
         case .linkLost: self = .accessPoint

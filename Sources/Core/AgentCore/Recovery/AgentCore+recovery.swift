@@ -9,8 +9,9 @@ struct RadioRecovery: Sendable {
     /// Whether the interface has been present since the start of the agent.
     var wasPresent = false
     var isMuteReported = false
-    /// Times of the next review and the next firmware check.
+    /// Time of the next review; nil if none is due.
     var wake: Instant?
+    /// Time of the next firmware check; nil if none is due.
     var check: Instant?
 }
 
@@ -46,7 +47,7 @@ extension AgentCore {
             if recovery.firmware.isMute, !recovery.isMuteReported {
                 recovery.isMuteReported = true
                 let data = isOnline ? ": traffic flows, but the radio can neither scan nor roam" : ""
-                log(.error, "the firmware of \(inUse) answers no command\(data)")
+                log(.error, "the firmware of \(inUse) does not answer commands\(data)")
             }
             if !recovery.firmware.isMute {
                 recovery.check = now.instant + FirmwareWatch.retry
@@ -63,7 +64,7 @@ extension AgentCore {
         scheduleCheck()
     }
 
-    /// True for FullMAC firmware, which joins on its own. Other radios are tested by normal use.
+    /// True for FullMAC firmware with a link or a fault. Normal use tests other radios.
     private var isCheckWorthwhile: Bool {
         guard let station = kernel.stations[inUse], station.joinsByItself, station.isPresent, station.isUp else {
             return false
@@ -80,7 +81,7 @@ extension AgentCore {
         wait(.radioCheck, until: moment, leeway: .milliseconds(200))
     }
 
-    // MARK: Ladder
+    // MARK: Recovery steps
 
     private var isOnline: Bool { if case .online = policy.phase { true } else { false } }
 
@@ -168,13 +169,13 @@ extension AgentCore {
         emit(.publish(.decision(entry)))
     }
 
-    /// Counts a failed join to a near access point. A working radio can join those.
+    /// Counts a failed join to a near access point, which a working radio can join.
     mutating func recordFailedJoin(_ attempt: UInt64, _ failure: JoinFailure) {
         guard [.timeout, .linkLost].contains(failure), !policy.isUnseen(attempt), policy.isNear(attempt) else { return }
         recovery.joins.failed(at: now.instant)
     }
 
-    /// Fault in words, and whether a power cycle is needed; nil without one, or before the first step.
+    /// Fault in words, and whether a power cycle is needed; nil without a fault and before the first step.
     package var radioFault: (text: String, needsPowerCycle: Bool)? {
         guard let (fault, _, step) = recovery.steps.fault, let step else { return nil }
         return ("the radio of \(inUse): \(fault.words); \(step.words)", recovery.steps.state.needsPowerCycle)

@@ -1,6 +1,6 @@
 import AgentModel
 
-/// Tracks whether a radio's firmware answers commands. Data can still flow without it, but no scan or join works.
+/// Tracks whether a radio's firmware answers commands. If not, data can still flow, but scans and joins fail.
 package struct FirmwareWatch: Sendable, Hashable {
     private var failures = 0
     private var since: Instant?
@@ -16,11 +16,13 @@ package struct FirmwareWatch: Sendable, Hashable {
         if failures >= Self.strikes && now - since >= Self.time { isMute = true }
     }
 
-    /// Minimum number and duration of successive failures. Single ones occur while the driver starts its firmware.
+    /// Minimum number of successive failures. Single failures occur while the driver starts its firmware.
     private static let strikes = 3
+    /// Minimum duration of the failures.
     private static let time = Duration.seconds(1)
 
-    /// Interval of checks, and delay after a failed command.
+    /// Interval of firmware checks.
     static let interval = Duration.seconds(5)
+    /// Delay of the next check after a failed command.
     static let retry = Duration.milliseconds(500)
 }

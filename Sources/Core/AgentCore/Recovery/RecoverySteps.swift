@@ -9,12 +9,12 @@ import AgentModel
 /// ```
 ///
 /// A value: faults go in, steps come out. Each step has a minimum interval across faults and restarts
-/// (`PersistentState`). Steps taken more recently are skipped, and if none is left, the recovery rests, so it cannot
+/// (`PersistentState`). A step taken more recently is skipped. If no step is left, the recovery rests, so it cannot
 /// loop.
 package struct RecoverySteps: Sendable {
     package enum Fault: String, Sendable, Hashable, CaseIterable, Codable {
         case scansRefused
-        /// The firmware answers no command, but data may flow.
+        /// The firmware does not answer commands, but data may flow.
         case mute
         /// Visible access points cannot be joined.
         case joinsFail
@@ -62,7 +62,7 @@ package struct RecoverySteps: Sendable {
 
     package enum Effect: Sendable, Hashable {
         case perform(Step, Fault)
-        /// The fault ended after this time and these steps.
+        /// The fault ended after this time and this number of steps.
         case cured(Fault, after: Duration, steps: Int)
     }
 
@@ -103,7 +103,7 @@ package struct RecoverySteps: Sendable {
             return found.next <= now ? performNext(&found, at: now) : []
         }
         if fault != found.fault {
-            // One fault can lead to another. A missing radio gets time to return.
+            // One fault can lead to another. The new fault gets its own time to end.
             found.fault = fault
             if !found.isPerforming { found.next = max(found.next, now + fault.patience(isOnline: isOnline)) }
             current = found
@@ -136,7 +136,7 @@ package struct RecoverySteps: Sendable {
             current = found
             return [.perform(step, found.fault)]
         }
-        // Starts over when the steps are allowed again, after a long rest.
+        // Start over after a long rest, when steps are allowed again.
         found.isPerforming = false
         found.step = nil
         found.next = max(now + Self.rest, steps.map(freeAt).min() ?? now + Self.rest)
@@ -154,7 +154,7 @@ package struct RecoverySteps: Sendable {
 }
 
 extension RecoverySteps.Fault {
-    /// Time for the fault to end on its own.
+    /// Time for the fault to end without a step.
     fileprivate func patience(isOnline: Bool) -> Duration {
         switch self {
         case .scansRefused: isOnline ? .seconds(600) : .seconds(60)

@@ -2,32 +2,34 @@ import AgentModel
 import AppProtocol
 import Failover
 
-/// Scans in progress or waiting for the radio.
+/// State of scans that run or wait for the radio.
 struct ScanCoordinator: Sendable {
     var isScanning = false
-    /// The policy's scan that waits for another one to end.
+    /// The policy's scan that waits for another scan to end.
     var deferred: ScanOrder?
     /// Access point to check immediately after the current scan.
     var urgent: AccessPoint?
     /// Scan that starts once the agent knows how many names the radio can probe at a time.
     var unlimited: Named?
-    /// Channels on which names were seen.
+    /// Channels on which network names were seen.
     var seenChannels = SeenChannels()
     /// Whether a retry timer runs because the radio is busy.
     var isWaitingToRetry = false
     /// App request that is answered once its scan has started.
     var unanswered: RequestID?
-    /// The policy's scan that the radio runs, and its start.
+    /// The policy's running scan, and its start time.
     var running: (order: ScanOrder, since: Instant)?
     /// ID of the policy's scan that waits for the results of another program's scan.
     var borrowed: UInt64?
     var isAborting = false
-    /// Reported series of refused scans, and its reason.
+    /// Number and start of the refused scans that were reported; nil if none were.
     var refused: (count: Int, since: Instant)?
+    /// Reason of the last refusal.
     var refusal: ProtocolError?
     var joinsUnseen = false
-    /// Number of the app scan that was requested last, and of the one that ended last.
+    /// Number of the app scan that was requested last.
     var lastRequested = 0
+    /// Number of the app scan that ended last; nil if none has.
     var lastEnded: Int?
 
     struct Named: Sendable {
@@ -48,7 +50,7 @@ extension AgentCore {
         beginScan(.policy(scan), ssids: scan.ssids, frequencies: scan.frequencies)
     }
 
-    /// Starts an app's scan. The app is answered once the kernel has accepted it.
+    /// Starts an app's scan. The app gets its answer once the kernel has accepted the scan.
     /// - Throws: `ProtocolError` if a scan runs, or the interface is missing or down.
     mutating func startScan(_ request: AppProtocol.ScanRequest, _ id: RequestID) throws(ProtocolError) {
         guard !scans.isScanning else { throw ProtocolError(.scanBusy, "a scan is running") }
@@ -76,7 +78,8 @@ extension AgentCore {
         emitScan(scan, limit: limit)
     }
 
-    /// Limits the names to what the radio can probe in one scan. The wildcard counts as one and comes last.
+    /// Limits the names to the number that the radio can probe in one scan. The wildcard takes one place, if there is
+    /// room.
     private mutating func emitScan(_ scan: ScanCoordinator.Named, limit: Int?) {
         let limit = max(1, limit ?? 1)
         let ssids = Array(scan.ssids.prefix(max(1, limit - 1)))
@@ -157,7 +160,7 @@ extension AgentCore {
         emit(.publish(.scanFinished(ScanFinished(scanId: number, outcome: end.outcome, networks: end.count))))
     }
 
-    /// Uses the results of another program's scan, or of an aborted one.
+    /// Uses the results of another program's scan, or of an aborted scan.
     mutating func scanRead(_ results: [BSS]?, after scan: ScanOrder?) {
         if let borrowed = scans.borrowed, borrowed == scan?.id {
             scans.borrowed = nil
@@ -175,7 +178,7 @@ extension AgentCore {
         sendToPolicy(.scanRefused(id: scan.id, joinsUnseen: scans.joinsUnseen))
     }
 
-    /// Time after which an aborted scan means that the driver has given up on the firmware: brcmfmac waits 10 s.
+    /// Minimum length of an aborted scan that means a driver timeout. brcmfmac gives up after 10 s.
     private static let driversPatience = Duration.seconds(8)
 
     /// Gives up on a scan of the policy that takes far too long.
@@ -187,7 +190,8 @@ extension AgentCore {
         sendToPolicy(.scanRefused(id: running.order.id, joinsUnseen: scans.joinsUnseen))
     }
 
-    /// Handles the end of another program's scan. Its results replace a deferred scan if they cover its channels.
+    /// Handles the end of another program's scan. If it covers the channels of a deferred scan, its results replace
+    /// that scan.
     mutating func otherScanEnded(aborted isAborted: Bool, _ frequencies: [Frequency]) {
         guard !scans.isScanning else { return }
         guard !isAborted else { return startDeferredScan() }
@@ -230,13 +234,13 @@ extension AgentCore {
         if settings.hasProviders, let asked = claims.scanned(results, at: now.instant) { emit(.claim(asked)) }
     }
 
-    /// Aborts the current scan, even another program's. Its end is reported normally.
+    /// Drops a deferred scan, and aborts the running one. The end of the running scan is reported as usual.
     mutating func cancelScan() {
         if let scan = scans.deferred {
             forgetDeferred()
             sendToPolicy(.scanFailed(id: scan.id))
         }
-        // The scan may have started before the stations were exchanged.
+        // Abort on both stations: the scan may have started before they were exchanged.
         guard scans.isScanning else { return }
         scans.isAborting = true
         emit(.abortScan([inUse, spare].compactMap(\.self)))
@@ -265,7 +269,7 @@ extension AgentCore {
 }
 
 extension ScanOrder {
-    /// Time limit. Each of about 150 channels takes at most 0.3 s, including returns to the link's channel.
+    /// Time limit of the scan. Each of about 150 channels takes at most 0.3 s, including returns to the link's channel.
     fileprivate var patience: Duration {
         frequencies.isEmpty ? .seconds(55) : .seconds(3) + .milliseconds(300) * min(frequencies.count, 160)
     }

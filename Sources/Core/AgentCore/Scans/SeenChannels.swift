@@ -1,11 +1,11 @@
 import AgentModel
 
-/// Channels on which names were last seen, stored or not. A switch searches there first.
+/// Channels on which networks were last seen, stored or not. A switch searches these channels first.
 struct SeenChannels: Sendable, Equatable {
     /// Frequencies by SSID, strongest network first.
     private(set) var frequencies: [SSID: [Frequency]] = [:]
 
-    /// Maximum number of names: the strongest of a scan.
+    /// Maximum number of names. The strongest networks take precedence.
     static let maximumNames = 128
     /// Maximum number of frequencies for a name. Many networks use 2.4 GHz and 5 GHz.
     static let frequenciesPerName = 2

@@ -3,7 +3,7 @@ import AppProtocol
 import Failover
 import KeyFile
 
-// Security learned from joins, and reports about access points that offer less.
+// Learns the security of networks from joins, and reports access points that offer less.
 extension AgentCore {
     mutating func learn(_ facts: LinkFacts, by station: StationID, of network: StoredNetwork) {
         stations[station]?.protection = facts.protection
@@ -23,7 +23,8 @@ extension AgentCore {
         }
     }
 
-    /// Scans all channels once a day, before the day counts, while the current link could raise the security floor.
+    /// Scans all channels once a day while the current link could raise the security floor. The day counts after the
+    /// scan.
     mutating func reviewMinimumSecurity() {
         guard let (id, network) = linkThatTeaches, learned.minimumSecurityDays[id]?.isDue(at: now.instant) ?? false,
             !scans.isScanning, isInterfaceUp, !setupAccessPoint.isOpen, switches.ledger.current == nil
@@ -78,9 +79,9 @@ extension AgentCore {
         let text =
             isRaised
             ? "\(network.ssid): access points without \(minimumSecurity.protection) are no longer joined: "
-                + "the links of \(LearnedMinimumSecurity.days) days had it"
+                + "links on \(LearnedMinimumSecurity.days) days had it"
             : "\(network.ssid): access points without \(before.protection) are joined again: "
-                + "none had it for \(LearnedMinimumSecurity.days) days"
+                + "no access point has offered it for \(LearnedMinimumSecurity.days) days"
         log(isRaised ? .notice : .warning, text)
         let entry = lastPublished.history.append(
             kind: Decision.Kind(rawValue: "floor"), reason: ReasonCode(rawValue: isRaised ? "raised" : "lapsed"),

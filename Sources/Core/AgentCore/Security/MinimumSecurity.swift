@@ -1,10 +1,10 @@
 import AgentModel
 import KeyFile
 
-// Security floor of a network: set by the user, or learned. Docs/contributor/failover-rules.md has the rule.
+// Security floor of a network, set by the user or learned. See Docs/contributor/failover-rules.md.
 
 extension StoredState {
-    /// Learned minimum protection; empty if two passwords are stored under the name. Staged ones do not count.
+    /// Learned minimum protection; empty if two passwords are stored under the name. Staged passwords do not count.
     package func learnedProtection(of network: StoredNetwork) -> LinkProtection {
         learnsMinimumSecurity(of: network) ? statistics[network.ssid]?.learnedMinimumSecurity?.protection ?? [] : []
     }
@@ -16,7 +16,7 @@ extension StoredState {
 
     mutating func recordSecurity(_ security: Security, of network: StoredNetwork) {
         changeCopies { copy in
-            // A join with WPA2 does not prove that the network has stopped WPA3.
+            // A join with WPA2 does not prove that the network no longer offers WPA3.
             guard copy.isSame(as: network), (copy.security, security) != (.wpa2wpa3, .wpa2) else { return }
             copy.security = security
         }
@@ -34,7 +34,7 @@ extension StoredState {
         }
     }
 
-    /// Changes every stored copy of a network, one for each role.
+    /// Applies the change to the stored networks of every role.
     private mutating func changeCopies(_ change: (inout StoredNetwork) -> Void) {
         if var network = home {
             change(&network)
@@ -53,28 +53,28 @@ extension StoredState {
 }
 
 extension StoredNetwork {
-    /// - Parameter network: The network as described by the user.
+    /// - Parameter network: Network as described by the user.
     package mutating func applyUserSetting(of network: StoredNetwork) {
-        // The old security is meaningless if the user has changed the floor.
+        // The old security is outdated if the user has changed the security floor.
         security = network.security ?? (minimumSecurity == network.minimumSecurity ? security : nil)
         minimumSecurity = network.minimumSecurity
         staticAddress = network.staticAddress
     }
 }
 
-/// Days that count for and against the learned security floor of a network. A restart begins a new day.
+/// Counts the days for and against the learned security floor of a network. A restart begins a new day.
 struct MinimumSecurityDays: Sendable {
     static let day = Duration.seconds(86_400)
-    /// Minimum age of a link before it counts, after a full scan.
+    /// Minimum age of a link before the full scan.
     static let patience = Duration.seconds(600)
-    /// Wait after a failed scan.
+    /// Delay of the next full scan if one fails.
     static let retry = Duration.seconds(3600)
 
     /// Last link to a verified access point.
     private(set) var link: (bssid: BSSID, protection: LinkProtection, since: Instant)?
     private var counted: Instant?
     private var nextLook: Instant?
-    /// Start of a day on which no visible access point reaches the security floor.
+    /// Start of a day on which no visible access point reaches the security floor; nil if one does.
     private var below: Instant?
 
     mutating func linked(
@@ -95,7 +95,7 @@ struct MinimumSecurityDays: Sendable {
             .allSatisfy { $0.map { $0 <= now } ?? true }
     }
 
-    /// Whether to scan now, because the link has protection that is not learned yet. Delays the next call.
+    /// Returns whether to scan now, because the link has protection that is not learned yet. Delays the next scan.
     mutating func looks(for minimumSecurity: LearnedMinimumSecurity, at now: Instant) -> Bool {
         nextLook = now + Self.retry
         return link.map { !minimumSecurity.protection.isSuperset(of: $0.protection) } ?? false

@@ -4,7 +4,7 @@ import Failover
 
 /// State of the setup access point: whether it is wanted, and what the radio allows.
 struct SetupAccessPointState: Sendable {
-    /// Setup access point to open; nil if the settings disable it.
+    /// Decides whether the access point is wanted; nil if the settings disable it.
     var wish: SetupAccessPoint?
     var phase = Phase.closed
     /// Number of the last order. Reports with another number are ignored.
@@ -13,14 +13,16 @@ struct SetupAccessPointState: Sendable {
     var stations = 0
     /// Join that waits until the access point has left the channel.
     var waiting: (target: LinkTarget, isBeside: Bool)?
-    /// Successive failed openings, and the time of the next one.
+    /// Number of successive failed openings.
     var failures = 0
+    /// Time of the next opening after a failed one.
     var retry: Instant?
     var problem: String?
     /// Whether a user needs the access point, as last sent to the policy.
     var isHolding = false
-    /// Start and end of the next pause for scans.
+    /// Start of the next pause for scans.
     var nextLook: Instant?
+    /// End of the current pause for scans; nil outside one.
     var lookEnd: Instant?
     /// Scan to run before the next opening.
     var look = SetupAccessPointOrder.Look.quick
@@ -48,15 +50,15 @@ struct SetupAccessPointState: Sendable {
     var hasStationDown: Bool { phase.order?.mode == .instead }
 
     static let retries = BackOff(first: .seconds(2), last: .seconds(60))
-    /// Times of an access point in place of the station: time open before a pause for scans, and minimum length of the
-    /// pause.
+    /// Time for which an access point in place of the station stays open before a pause for scans.
     static let lookInterval = Duration.seconds(40)
+    /// Minimum length of the pause.
     static let lookTime = Duration.seconds(8)
     /// Interval of scans for the setup page while no network is stored.
     static let pageInterval = Duration.seconds(600)
 }
 
-// Opens and closes the setup access point, reviewed after every event.
+// Opens and closes the setup access point. The core reviews it after every event.
 extension AgentCore {
     mutating func reviewSetupAccessPoint() {
         guard var wish = setupAccessPoint.wish, switches.hasBegun else { return }
@@ -113,7 +115,7 @@ extension AgentCore {
         case (.radio(let radio), .asking):
             setupAccessPoint.phase = .closed
             setupAccessPoint.radio = radio
-            guard let radio else { return setupAccessPointFailed("no radio can open one") }
+            guard let radio else { return setupAccessPointFailed("no radio supports access points") }
             openSetupAccessPoint(on: radio)
         case (.opened, .opening(let order)):
             setupAccessPoint.phase = .open(order)
@@ -179,7 +181,7 @@ extension AgentCore {
             isFull: scan?.frequencies.isEmpty ?? false, at: now.instant)
     }
 
-    /// Records that a network in range refuses the device.
+    /// Records a refusal if the decision means that a network in range refuses the device.
     mutating func recordSetupAccessPointDecision(_ decision: PolicyDecision) {
         guard decision.kind == .failed || decision.kind == .blocked, case .failure(let failure) = decision.cause else {
             return
@@ -194,7 +196,7 @@ extension AgentCore {
 
     // MARK: Radio
 
-    /// Whether a join can start now. If not, it starts once the access point has made room.
+    /// Returns whether a join can start now. If not, the join starts once the access point has closed.
     mutating func mayJoin(_ target: LinkTarget, isBeside: Bool = false) -> Bool {
         guard let order = setupAccessPoint.phase.order, !isCompatible(order, with: target, isBeside: isBeside) else {
             return true
@@ -227,7 +229,8 @@ extension AgentCore {
         guard let radio = setupAccessPoint.radio else { return false }
         if radio.mode == .beside, radio.channels < 3, policy.successor != nil { return true }
         guard !radio.isIndependent else { return false }
-        // Not before the app has its answer: the setup page receives it over this access point.
+        // A switch takes the radio only after the app has its answer: the setup page receives the answer over this
+        // access point.
         let isCommanded = switches.ledger.current != nil && switches.accepted == nil && !isStoringSwitch
         if radio.mode == .instead {
             if case .offline = policy.phase { return isCommanded || setupAccessPoint.lookEnd != nil }
@@ -236,7 +239,8 @@ extension AgentCore {
         switch policy.phase {
         case .offline: return false
         case .joining, .waitingForAddress, .validating:
-            // It stays open on the same channel. On another one, it opens again after the join.
+            // The access point stays open on the same channel. For another channel, it closes and opens again after the
+            // join.
             guard case .open(let order) = setupAccessPoint.phase, setupAccessPoint.waiting == nil else { return true }
             return policy.phase.accessPoint?.frequency.map { $0 != order.frequency } ?? false
         case .online(let link):
@@ -276,7 +280,7 @@ extension AgentCore {
     private mutating func openSetupAccessPoint(on radio: SetupAccessPointRadio) {
         guard setupAccessPoint.wish?.opening != nil, !isRadioTaken else { return }
         guard let frequency = setupAccessPointFrequency(on: radio) else {
-            return setupAccessPointFailed("no access point is allowed on the current network's channel")
+            return setupAccessPointFailed("access points are not allowed on the current network's channel")
         }
         let order = SetupAccessPointOrder(
             station: inUse, mode: radio.mode, frequency: frequency, look: setupAccessPoint.look)
@@ -284,8 +288,8 @@ extension AgentCore {
         self.emit(.openSetupAccessPoint(setupAccessPoint.number, order))
     }
 
-    /// Returns the link's channel if the radio supports only one. Otherwise it returns the channel of the network most
-    /// likely to be joined, so that the access point can stay open during the join.
+    /// Returns the link's channel if the radio supports only one channel. Otherwise returns the channel of the network
+    /// most likely to be joined, so that the access point can stay open during the join.
     private func setupAccessPointFrequency(on radio: SetupAccessPointRadio) -> Frequency? {
         if !radio.isIndependent, let link = policy.phase.accessPoint {
             guard let frequency = link.frequency else { return nil }
@@ -299,7 +303,7 @@ extension AgentCore {
         return likely ?? common.first ?? radio.usable.first
     }
 
-    /// Regularly closes an access point that has replaced the station, to scan, while no user is connected.
+    /// At intervals, closes an access point that has replaced the station, to scan while no user is present.
     private mutating func reviewLook() {
         if let end = setupAccessPoint.lookEnd {
             guard case .offline = policy.phase, end <= now.instant else { return }
@@ -311,7 +315,7 @@ extension AgentCore {
             if !policy.networks.isEmpty {
                 setupAccessPoint.lookEnd = now.instant + SetupAccessPointState.lookTime
             } else if setupAccessPoint.stations == 0 {
-                // The setup page asked for the scan: the next opening scans first.
+                // The setup page shows the results of this scan. The next opening scans first.
                 setupAccessPoint.look = .everywhere
                 setupAccessPoint.lookEnd = now.instant
             }

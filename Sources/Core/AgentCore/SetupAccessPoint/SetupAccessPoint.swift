@@ -1,19 +1,19 @@
 import AgentModel
 
-/// Decides whether the setup access point is wanted, through which a user reaches an offline device.
+/// Decides whether the setup access point is wanted. A user reaches an offline device through it.
 ///
-/// A pure value without knowledge of radios; `SetupAccessPointState` opens and closes the access point. It must not
-/// keep a device in setup after a router outage: once online, an automatic opening ends. Only browser requests prolong
-/// it, never an associated phone. See Docs/reference/setup-access-point.md.
+/// A pure value without knowledge of radios. The core opens and closes the access point (`SetupAccessPointState`). A
+/// router outage must not keep a device in setup: an automatic opening ends once the device is online. Only browser
+/// requests prolong it; an associated phone does not. See Docs/reference/setup-access-point.md.
 package struct SetupAccessPoint: Sendable, Equatable {
     package struct Settings: Sendable, Equatable {
         /// Time without a stored network in range before the access point opens.
         package var unseen: Duration
-        /// Time in which visible networks refuse the device before the access point opens.
+        /// Time for which networks in range refuse the device before the access point opens.
         package var refused: Duration
         /// Time after a browser request in which a user counts as present.
         package var idle: Duration
-        /// Time open after a button or command, and after each browser request.
+        /// Time for which a requested access point stays open after the request, and after each browser request.
         package var requested: Duration
 
         package init(
@@ -28,7 +28,7 @@ package struct SetupAccessPoint: Sendable, Equatable {
         case neverProvisioned
         /// No stored network was in range for a while.
         case nothingSeen
-        /// Stored networks in range refuse the device, and no other works.
+        /// Stored networks in range refuse the device, and no other network works.
         case nothingWorks
         case button
         case command
@@ -61,19 +61,20 @@ package struct SetupAccessPoint: Sendable, Equatable {
 
     let settings: Settings
     package private(set) var opening: Opening?
-    /// Whether the user has closed the access point. It then opens only on request, until the device was connected.
+    /// Whether the user has closed the access point. It then opens only on request, until the device has been
+    /// connected.
     private var isClosed = false
     private var circumstances: Circumstances?
-    /// Start of the time without a connection.
+    /// Start of the current time without a connection; nil while connected.
     private var offline: Instant?
     /// Last time a stored network was in range.
     private var seen: Instant?
-    /// Whether a full scan since then found no stored network.
+    /// Whether a full scan since `seen` found no stored network.
     private var hasLooked = false
-    /// Time since which networks refuse the device.
+    /// Time of the first refusal since the device was last connected; nil if there was none.
     private var refused: Instant?
 
-    /// - Parameter opening: Opening by an earlier agent since boot.
+    /// - Parameter opening: Opening by an earlier run of the agent since the boot.
     package init(settings: Settings, opening: Opening? = nil) { (self.settings, self.opening) = (settings, opening) }
 
     // MARK: Events
@@ -117,7 +118,7 @@ package struct SetupAccessPoint: Sendable, Equatable {
         if opening == nil, let reason = reason(at: now) { opening = Opening(reason: reason, since: now) }
     }
 
-    /// Whether a user is present, so that the radio is not taken away.
+    /// Whether a user is present. If so, joins must not close the access point.
     package func isInUse(at now: Instant) -> Bool { opening?.asked.map { $0 + settings.idle > now } ?? false }
 
     package var nextWake: Instant? {
@@ -142,8 +143,8 @@ package struct SetupAccessPoint: Sendable, Equatable {
         return [unseenEnd, refusedEnd].compactMap(\.self)
     }
 
-    /// Time at which the access point opens because no network was seen. Requires a full scan, as a radio that cannot
-    /// scan finds nothing.
+    /// Time at which the access point opens because no network was seen. Requires a full scan, because a radio that
+    /// cannot scan finds nothing.
     private var unseenEnd: Instant? {
         guard hasLooked, let offline else { return nil }
         return max(offline, seen ?? offline) + settings.unseen

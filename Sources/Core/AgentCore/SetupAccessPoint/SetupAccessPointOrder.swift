@@ -21,7 +21,7 @@ package struct SetupAccessPointRadio: Sendable, Equatable {
         (self.mode, self.channels, self.usable) = (mode, channels, usable)
     }
 
-    /// Whether links on other channels do not affect the access point.
+    /// Whether the access point can stay open while a link uses another channel.
     var isIndependent: Bool { mode == .second || mode == .beside && channels > 1 }
 }
 

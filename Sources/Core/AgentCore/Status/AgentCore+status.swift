@@ -6,7 +6,7 @@ import KeyFile
 /// Last published values, and other state kept between events.
 struct LastPublished: Sendable {
     var history = DecisionHistory()
-    /// Other uplink, as last sent to the policy.
+    /// Uplink other than the stations, as last sent to the policy.
     var otherUplink: Uplink?
     var used: NetworkID?
     /// Networks whose refused access points have been reported.
@@ -61,7 +61,7 @@ struct ServiceStatus: Sendable {
     /// Last reported signal in dBm.
     var signal: Int?
 
-    /// Minimum change in dB. Fewer updates wake the service manager less often.
+    /// Minimum reported change of the signal in dB. Fewer updates wake the service manager less often.
     private static let newsworthyChange = 5
 
     mutating func measured(_ reading: Int) {
@@ -123,7 +123,7 @@ extension AgentCore {
         let share = counts.flatMap { loss.counted($0, at: now.instant) }
         let wasLosing = loss.isLosing
         guard loss.isNews(reading, share, below: signal?.watch.threshold, at: now.instant) else { return }
-        // Before the signal, because the policy decides on the signal.
+        // Send the loss before the signal, because the policy decides on the signal.
         if let share, wasLosing || loss.isLosing { sendToPolicy(.loss(percent: share)) }
         sendToPolicy(.signal(reading))
     }
@@ -158,7 +158,8 @@ extension AgentCore {
         return status
     }
 
-    /// Publishes a changed status after the preceding effects, which may change the connectivity.
+    /// Asks for the connectivity if the status has changed. The answer publishes the status, after the preceding
+    /// effects.
     mutating func updateStatus() { if renewStatus() { emit(.readConnectivity) } }
 
     /// - Returns: true if the status has changed.
@@ -209,7 +210,7 @@ extension AgentCore {
 }
 
 extension NetworkStatus {
-    /// The status without values that change constantly: times and the last check.
+    /// The status without constantly changing values: times and the last check.
     fileprivate var news: NetworkStatus {
         var news = self
         news.rescue?.closesIn = nil
@@ -231,7 +232,7 @@ extension FailoverPolicy.Phase {
         case .offline: .offline
         case .joining: .joining
         case .waitingForAddress: .waitingForAddress
-        // Whether the device stays there is part of the switch's progress.
+        // The progress of a switch reports whether the device stays there.
         case .validating, .online: .online
         }
     }

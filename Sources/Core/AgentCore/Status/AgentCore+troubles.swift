@@ -1,7 +1,7 @@
 import AgentModel
 import AppProtocol
 
-/// Missing part that may appear later. The agent waits, and reports once what would help.
+/// Missing part of the system that may appear later. The agent waits for it, and reports once how to help.
 package enum MissingPart: Hashable, Sendable {
     case wifi
     case interface
@@ -44,12 +44,12 @@ package enum MissingPart: Hashable, Sendable {
     }
 }
 
-/// The missing part that was reported or is awaited.
+/// Missing part that was reported, or will be after its `patience`.
 struct TroubleWatch: Sendable {
     /// Missing part that was reported and has not appeared yet.
     var lastReported: MissingPart?
     var since: Timestamp?
-    /// Missing part that has not been reported.
+    /// Missing part that has not been reported yet.
     var waiting: MissingPart?
 }
 
@@ -80,7 +80,7 @@ extension AgentCore {
         wait(.trouble, until: now.instant + missing.patience)
     }
 
-    /// Reports the part that is missing now, after its patience.
+    /// Reports the part that is still missing after its `patience`.
     mutating func explainTrouble() {
         guard let missing = missingPart else { return }
         explain(missing)

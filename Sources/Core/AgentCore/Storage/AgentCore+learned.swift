@@ -38,21 +38,21 @@ struct PendingCommit: Sendable {
         case accepted(RequestID, entry: UInt64)
         case outcome(entry: UInt64)
         case backups(RequestID)
-        /// - Parameter request: Nil if the device ended one itself.
+        /// - Parameter request: Nil if the device has ended a staged password without a request.
         case staged(RequestID?)
     }
 
     let purpose: Purpose
     let statistics: PendingStatistics
-    /// The stored state at that time.
+    /// Stored state when the commit was requested.
     let before: StoredState
 }
 
 extension AgentCore {
-    /// Sends the current networks to the policy, and the history of new ones.
+    /// Sends the current networks to the policy, and the history of new networks.
     mutating func publishNetworks() {
         var state = state
-        // Includes an outcome that has not been stored yet.
+        // Include an outcome that has not been stored yet.
         learned.pendingStatistics.applyOutcome(&state)
         // Learned security counts before it is stored.
         learned.pendingStatistics.addSecurity(to: &state)
@@ -62,7 +62,7 @@ extension AgentCore {
             keeping: policy.phase.network)
         sendToPolicy(.networks(networks))
         for network in networks where !learned.remembered.contains(network.id) {
-            // The target of a switch may be in several places, so all its channels are sent.
+            // The target of a switch may use several channels, so send all of them.
             if let target = command?.target, registry[network.id] == target {
                 for frequency in scans.seenChannels[network.ssid] { sendToPolicy(.remembered(network.id, frequency)) }
             }
@@ -88,13 +88,13 @@ extension AgentCore {
         sendToPolicy(.wallClock(offset: offset))
     }
 
-    /// Tolerance in ms. Hours of the day may be off by this much.
+    /// Tolerance in ms. Hours in the statistics may be off by this much.
     private static let clockTolerance: Int64 = 5 * 60_000
     /// Plausible offsets in ms since 1970.
     private static let offsets: ClosedRange<Int64> = 0...1 << 50
 
     /// Updates the pending statistics after the policy has handled an event.
-    /// - Returns: true if a write may be worthwhile.
+    /// - Returns: true if the pending statistics may be worth a write.
     mutating func recordStatistics(_ event: PolicyEvent) -> Bool {
         var isNews = false
         switch event {
@@ -164,14 +164,14 @@ extension AgentCore {
         wait(.statistics, until: due, leeway: .seconds(10))
     }
 
-    /// Writes everything learned, even if not worth a write alone.
+    /// Writes all learned facts, even if they are not worth a separate write.
     mutating func writeStatistics() {
         learned.isWriting = true
         recordOutages()
         commit(.learnt, for: .statistics)
     }
 
-    /// Stores a change, with learned facts and the last switch's outcome. Writes nothing if nothing changes.
+    /// Stores a change with learned facts and the last switch's outcome. Skips the write if the state stays the same.
     mutating func commit(_ kind: StateChange.Kind, for purpose: PendingCommit.Purpose) {
         learned.commits += 1
         let id = CommitID(learned.commits)
@@ -234,7 +234,7 @@ extension AgentCore {
         emit(.publish(.backupsChanged(backupList(at: now))))
     }
 
-    /// Returns the backups with all current statistics, stored or not.
+    /// Returns the backups with the current statistics, stored or not.
     package func backupList(at now: ClockReading) -> BackupList {
         var state = state
         learned.pendingStatistics.update(&state, now)

@@ -11,7 +11,8 @@ package struct NetworkRegistry {
 
     /// Returns the networks that may be joined, in the order of preference: preferred, home, backups, staged, target
     /// and origin of a running switch. `inUse` stays in the registry in any case.
-    /// - Parameter refusing: Networks that refuse their stored password. A staged one then makes its network preferred.
+    /// - Parameter refusing: Networks that refuse their stored password. If the preferred network is one of them, its
+    ///   staged password is preferred.
     package mutating func known(
         in state: StoredState, target: StoredNetwork? = nil, origin: StoredNetwork? = nil,
         refusing: Set<NetworkID> = [], keeping inUse: NetworkID? = nil
@@ -30,7 +31,7 @@ package struct NetworkRegistry {
         let known = ordered.compactMap { network -> KnownNetwork? in
             let id = number(of: network)
             guard seen.insert(id).inserted else { return nil }
-            // The first is the stored one. A switch may use an older copy.
+            // The first copy is the stored one. A switch may use an older copy.
             networks[id] = network
             return KnownNetwork(
                 id: id, ssid: network.ssid, usesPassphrase: network.credential != .none,
@@ -42,7 +43,7 @@ package struct NetworkRegistry {
         return known
     }
 
-    /// Forgets other networks, so that passwords do not stay in memory.
+    /// Forgets all other networks, so that passwords do not stay in memory.
     mutating func forget(allBut networks: some Sequence<NetworkID>) {
         let kept = Set(networks)
         self.networks = self.networks.filter { kept.contains($0.key) }
@@ -60,6 +61,6 @@ package struct NetworkRegistry {
 
     func id(of network: StoredNetwork) -> NetworkID? { networks.first { $0.value.isSame(as: network) }?.key }
 
-    /// First network with this name. The name alone does not identify one of several.
+    /// First network with this name. Several networks may have the same name.
     package func id(named ssid: SSID) -> NetworkID? { networks.filter { $0.value.ssid == ssid }.keys.min() }
 }

@@ -3,21 +3,22 @@ import KeyFile
 
 /// Facts learned about stored networks, and when to write them.
 ///
-/// Flash wears out, so writes are delayed and combined. Only a channel, join failure, last network, security
-/// floor or leased address is worth a write. Last seen time, signal and the end of a lease are only added to other
-/// writes. Data from unverified access points is never written.
+/// Flash wears out, so writes are delayed and combined. These new facts are worth a write: channel, join failure, last
+/// network, verified access point, lossy hour, security floor and leased address. The last seen time, the signal and
+/// the end of a lease are only added to other writes. Data from unverified access points is never written.
 package struct PendingStatistics: Sendable, Equatable {
     /// Delay of a write, and pause after a failed one: at most three writes an hour.
     static let patience = Duration.seconds(20 * 60)
 
-    /// Time of the next write; nil if there is nothing to write.
+    /// Time of the next write; nil without a change that is worth one.
     private(set) var due: Instant?
     private var entries: [Entry] = []
-    /// Network in which the device was last online, and the one before.
+    /// Network in which the device was last online.
     private var current: StoredNetwork?
+    /// Network in which the device was online before `current`.
     private var previous: StoredNetwork?
     private var isOnline = false
-    /// Outcome of the last commanded switch until stored.
+    /// Outcome of the last commanded switch, until it is stored.
     private var outcome: SwitchOutcome?
     private var isWorthWritingSince: Instant?
     private var lastRefusal: Instant?
@@ -27,8 +28,9 @@ package struct PendingStatistics: Sendable, Equatable {
         var seen: Instant?
         var signal: Int8?
         var frequency: Frequency?
-        /// Security of the last join, and the learned floor; nil if the key file already has it.
+        /// Security of the last join; nil if the key file already has it.
         var security: Security?
+        /// Learned security floor; nil if the key file already has it.
         var learnedMinimumSecurity: LearnedMinimumSecurity?
         var outcome: Outcome?
         /// Verified access points, latest first; nil if unchanged.
@@ -72,12 +74,12 @@ package struct PendingStatistics: Sendable, Equatable {
         change(network) { $0.learnedMinimumSecurity = minimumSecurity }
     }
 
-    /// - Returns: nil if the stored floor is current.
+    /// - Returns: nil if the stored security floor is current.
     func learnedMinimumSecurity(of network: StoredNetwork) -> LearnedMinimumSecurity? {
         entries.first { $0.network.isSame(as: network) }?.learnedMinimumSecurity
     }
 
-    /// Drops floors that were stored with an earlier copy of these facts. The user may lower them from now on.
+    /// Drops security floors and types that have been stored with `statistics`. From now on the user may lower them.
     mutating func minimumSecurityStored(of statistics: PendingStatistics) {
         for stored in statistics.entries {
             for index in entries.indices where entries[index].network.isSame(as: stored.network) {
@@ -102,7 +104,7 @@ package struct PendingStatistics: Sendable, Equatable {
         change(network) { $0.proven = accessPoints }
     }
 
-    /// - Parameter lease: New or renewed lease; nil if it is no longer valid.
+    /// - Parameter lease: New or renewed lease; nil if the last lease is no longer valid.
     mutating func leased(_ lease: StoredLease?, in network: StoredNetwork) {
         change(network) { $0.lease = lease.map { .given($0) } ?? .forgotten }
     }
@@ -125,7 +127,7 @@ package struct PendingStatistics: Sendable, Equatable {
 
     mutating func offline() { isOnline = false }
 
-    /// Adds the outcome of a switch to every write until one succeeds. A restart undoes a pending switch.
+    /// Adds the outcome of a switch to every write until one succeeds. Otherwise a restart would undo the switch.
     mutating func ended(_ outcome: SwitchOutcome) { self.outcome = outcome }
 
     private mutating func change(_ network: StoredNetwork, _ change: (inout Entry) -> Void) {
@@ -135,14 +137,15 @@ package struct PendingStatistics: Sendable, Equatable {
 
     private mutating func recordOutcome(_ network: StoredNetwork, _ outcome: Outcome) {
         change(network) { $0.outcome = outcome }
-        // The latest outcome counts for networks with the same name, so it comes last.
+        // For networks with the same name the latest outcome counts, so move it to the end.
         guard let index = entries.firstIndex(where: { $0.network.isSame(as: network) }) else { return }
         entries.append(entries.remove(at: index))
     }
 
     // MARK: Writes
 
-    /// Adds everything learned and removes networks that are no longer stored, the current one once it is left.
+    /// Adds all learned facts. Removes the current and previous networks if they are no longer stored, but keeps the
+    /// network in use.
     func update(_ state: inout StoredState, _ clock: ClockReading) {
         applyOutcome(&state)
         addSecurity(to: &state)
@@ -169,12 +172,12 @@ package struct PendingStatistics: Sendable, Equatable {
         state.current = current.flatMap { state.named($0) ?? (isOnline ? $0 : nil) }
     }
 
-    /// Applies a change. Learned facts are added if it, or a pending outcome, has an effect.
+    /// Applies a change. Adds learned facts if the change or a pending outcome has an effect.
     func update<Failure>(
         _ state: inout StoredState, _ clock: ClockReading, with change: (inout StoredState) throws(Failure) -> Void
     ) throws(Failure) {
         let before = state
-        // Before the change: it may be the next switch, or lower a floor.
+        // Apply the outcome first: the change may be the next switch, or lower a security floor.
         applyOutcome(&state)
         let isUnchanged = state == before
         addSecurity(to: &state)
@@ -192,17 +195,18 @@ package struct PendingStatistics: Sendable, Equatable {
         if let outcome { state.applyOutcome(outcome) }
     }
 
-    /// Decides when to write, compared to the content of the key file.
+    /// Decides when to write, by comparison with the content of the key file.
     mutating func review(over stored: StoredState, at clock: ClockReading) {
         forget(whatIsNotIn: stored)
         var new = stored
         update(&new, clock)
-        // Data that a commit would drop is not worth a write.
+        // Ignore data that a commit would drop.
         new = new.normalised()
         if new.isWorthWriting(over: stored) {
             isWorthWritingSince = isWorthWritingSince ?? clock.instant
         } else if let since = isWorthWritingSince, since + Self.patience <= clock.instant {
-            // The change was undone or written. Checked late, or a flapping network would delay the write forever.
+            // The change was undone or written. Check this only after the delay: otherwise a flapping network would
+            // delay the write forever.
             isWorthWritingSince = nil
         }
         if new.lacksNetwork(of: stored) {
@@ -254,7 +258,7 @@ extension NetworkStatistics {
         }
     }
 
-    /// Whether an access point is newly verified, and there is room for it or all old ones have changed.
+    /// Whether an access point is newly verified, and there is room for it or all old ones have been replaced.
     fileprivate func hasNewProof(over old: NetworkStatistics) -> Bool {
         let before = Set(old.verifiedAccessPoints)
         guard !before.isSuperset(of: verifiedAccessPoints) else { return false }
@@ -263,7 +267,7 @@ extension NetworkStatistics {
 }
 
 extension NetworkStatistics {
-    /// Whether an hour has become lossy that was not before.
+    /// Whether an hour of the day has become lossy.
     fileprivate func hasNewLosses(over old: NetworkStatistics) -> Bool {
         guard let hourlyOutage else { return false }
         return hourlyOutage.seconds.enumerated().contains { hour, seconds in
@@ -272,12 +276,12 @@ extension NetworkStatistics {
         }
     }
 
-    /// Seconds of loss in an hour: about the cost of leaving the preferred network for that hour.
+    /// Seconds of loss that make an hour lossy: about the cost of leaving the preferred network for that hour.
     private static let notableLoss: UInt8 = 6
 }
 
 extension NetworkStatistics {
-    /// Whether both leases lead to the same address after a restart. A later end and other name servers do not matter.
+    /// Whether both leases give the same address after a restart. A later end and other name servers do not matter.
     fileprivate func hasSameLease(as other: NetworkStatistics) -> Bool {
         guard let lease, let old = other.lease else { return (lease == nil) == (other.lease == nil) }
         return lease.address == old.address && lease.gateway == old.gateway

@@ -5,7 +5,7 @@ import KeyFile
 /// Change of the key file, checked and stored atomically, with learned facts and the last switch's outcome.
 package struct StateChange: Sendable, Equatable {
     package enum Kind: Sendable, Equatable {
-        /// Everything learned, even if not worth a write alone.
+        /// Stores all learned facts, even if they are not worth a separate write.
         case learnt
         case outcome
         /// - Parameter isOwnersWord: true if the user sent the network itself, not only its hash.
@@ -22,7 +22,8 @@ package struct StateChange: Sendable, Equatable {
     /// Seconds until each staged password expires, by change ID.
     let staged: [String: UInt32]
 
-    /// - Throws: `ProtocolError` if the change does not fit the stored state, which is then unchanged.
+    /// - Throws: `ProtocolError` if the change does not fit the stored state. Discard `state` then, as it may have
+    ///   changed.
     package func apply(to state: inout StoredState) throws(ProtocolError) {
         try applyKind(to: &state)
         state.countStaged(staged)
@@ -36,7 +37,7 @@ package struct StateChange: Sendable, Equatable {
             statistics.update(&state, clock) { state in
                 state.pendingSwitch = pending
                 if isOwnersWord { state.applyUserSetting(for: target) }
-                // The stored copy has the learned floor.
+                // The stored copy has learned facts, such as the security.
                 if !joinOnce, let known = state.namedNetworks.first(where: { $0.isSame(as: target) }) {
                     state.pendingSwitch?.target = known
                 }

@@ -62,7 +62,7 @@ package struct PreparedUpdate: Sendable, Equatable {
         (self.entries, self.ifRevision, self.home) = (entries, ifRevision, home)
     }
 
-    /// Puts the network in place of its hash, unless the network is stored.
+    /// Replaces the network's hash with the network, unless the network is stored.
     func naming(_ network: StoredNetwork, localKey: Secret, in state: StoredState) -> PreparedUpdate {
         let hash = network.hash(localKey: localKey)
         guard state.network(hash, localKey: localKey) == nil else { return self }
@@ -92,10 +92,10 @@ extension PreparedUpdate.Home {
 }
 
 extension StoredState {
-    /// All networks with a stored password, which a hash can name.
+    /// All stored networks, also with staged passwords. An app can name each by its hash.
     package var namedNetworks: [StoredNetwork] { backups + [home, chosen].compactMap(\.self) + stagedNetworks }
 
-    /// Preferred network: the last target of a switch, else the provisioned one.
+    /// Preferred network: the last target of a switch, else the home network.
     package var preferred: StoredNetwork? { chosen ?? home }
 
     package func holds(_ network: StoredNetwork) -> Bool { namedNetworks.contains { $0.isSame(as: network) } }
@@ -104,7 +104,7 @@ extension StoredState {
         namedNetworks.first { $0.hash(localKey: localKey) == hash }
     }
 
-    /// Replaces all backups, and the home network if requested. The backups alone do not change the preferred network.
+    /// Replaces all backups, and the home network if requested. New backups alone do not change the preferred network.
     /// - Throws: `ProtocolError`, with the state unchanged.
     package mutating func apply(_ update: PreparedUpdate, localKey: Secret) throws(ProtocolError) {
         if let expected = update.ifRevision, expected != Int(clamping: backupsRevision) {
@@ -178,8 +178,8 @@ extension StoredState {
         return named.contains { network in named.contains { !$0.hasSameKey(as: network) } }
     }
 
-    /// Stores the target of a successful switch as preferred network. Its verified password replaces others under its
-    /// name. The first network ever becomes the home network.
+    /// Stores the target of a successful switch as preferred network. Its verified password replaces other passwords
+    /// under its name. The first network ever becomes the home network.
     package mutating func adopt(_ network: StoredNetwork) {
         let isNew = !holds(network)
         let network = namedNetworks.first { $0.isSame(as: network) } ?? network

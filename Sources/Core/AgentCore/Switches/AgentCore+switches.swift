@@ -5,24 +5,25 @@ import KeyFile
 
 struct Switches: Sendable {
     var ledger = SwitchLedger()
-    /// Accepted and stored switch. It starts once the app has the answer.
+    /// Accepted and stored switch. The switch starts once the app has the answer.
     var accepted: AcceptedSwitch?
     /// Outcomes being written, by ledger number.
     var pendingOutcomes: [UInt64: PendingOutcome] = [:]
-    /// Whether commands are executed. An interrupted switch is resumed first.
+    /// Whether commands are executed. Before that, the core resumes an interrupted switch.
     var hasBegun = false
-    /// Commands received before `hasBegun`.
+    /// Switch commands received before `hasBegun`.
     var early: [(RequestID, AgentRequest)] = []
 }
 
-/// Switch that waits until its answer has been sent: the link may drop immediately.
+/// Switch that waits until its answer has been sent, because it may drop the link immediately.
 struct AcceptedSwitch: Sendable {
     let switchID: String
     let network: NetworkID
     let entry: SwitchLedger.Entry
 }
 
-/// Outcome that is published once stored, so that it survives a power cut. If it cannot be stored, it says so.
+/// Outcome that is published once stored, so that it survives a power cut. If the write fails, the published text says
+/// so.
 struct PendingOutcome: Sendable {
     var progress: SwitchProgress?
     /// Confirmations to answer after the outcome is stored.
@@ -79,7 +80,7 @@ extension AgentCore {
         return network
     }
 
-    /// Accepts a switch. Once stored, it ends with exactly one outcome, even after a power cut.
+    /// Accepts a switch. Once stored, the switch ends with exactly one outcome, even after a power cut.
     private mutating func switchNetwork(
         to wanted: SwitchTarget, _ id: RequestID, confirmWithin: Duration?, joinOnce: Bool, besideUplink: Bool,
         switchID: String
@@ -92,7 +93,7 @@ extension AgentCore {
         // A new network with a known name and password is the stored one.
         var target = namedNetworks.first { $0.hasSameKey(as: network) } ?? network
         if isOwnersWord { target.applyUserSetting(of: network) }
-        // An ephemeral network can become the preferred one.
+        // A switch can make the current ephemeral network the preferred one.
         let isThere = joined?.isSame(as: target) == true && (joinOnce || !policy.isOnEphemeralNetwork)
         let conditions = SwitchConditions(
             running: switches.ledger.current, uplink: lastPublished.otherUplink, missingInterface: missingInterface,
@@ -130,7 +131,7 @@ extension AgentCore {
 
     /// Resumes a switch that a restart interrupted: the policy returns to the previous network.
     mutating func resume(_ pending: PendingSwitch) {
-        let origin = pending.cameFrom?.description ?? "nothing"
+        let origin = pending.cameFrom?.description ?? "no network"
         let goal = pending.target?.ssid.description ?? "a one-time network"
         log(.warning, "a restart interrupted the switch from \(origin) to \(goal)")
         let entry = switches.ledger.open(
@@ -187,10 +188,10 @@ extension AgentCore {
         guard let entry = switches.ledger[id] else { return }
         learned.pendingStatistics.ended(
             SwitchOutcome(switchID: entry.status.switchId, isCommitted: isCommitted, isResumed: entry.isResumed))
-        // The pending statistics include the outcome. This commit only stores them.
+        // `pendingStatistics` contains the outcome. This commit only triggers the write.
         commit(.outcome, for: .outcome(entry: id))
         switches.pendingOutcomes[id] = PendingOutcome()
-        // Published before the write, so that a network not to be kept is not joined again meanwhile.
+        // Publish before the write, so that the policy does not rejoin a network that will not be kept.
         publishNetworks()
     }
 

@@ -3,13 +3,13 @@ import AppProtocol
 import Failover
 import KeyFile
 
-/// Commanded switches of this run, so that an app can read an outcome after it has reconnected.
+/// Commanded switches of this run. An app can read an outcome here after it has reconnected.
 struct SwitchLedger {
     struct Entry {
         let id: UInt64
-        /// Target while the switch is in progress; nil if a restart has lost it.
+        /// Target while the switch is in progress; nil if it was not stored before a restart.
         fileprivate(set) var target: StoredNetwork?
-        /// Network to return to while the switch is in progress. It may not be stored.
+        /// Network to return to while the switch is in progress, stored or not.
         fileprivate(set) var origin: StoredNetwork?
         let name: SSID?
         /// Whether to forget the network on leaving it.
@@ -39,7 +39,7 @@ struct SwitchLedger {
     }
 
     /// - Parameters:
-    ///   - isStored: Whether an outcome is on disk. If not, its text says so.
+    ///   - isStored: Whether an outcome is on disk. If not, the text of the outcome says so.
     ///   - trafficOver: Uplink of the traffic, if not Wi-Fi.
     /// - Returns: the updated entry; nil if it is unknown or the phase is not later than the current one.
     mutating func update(
@@ -76,10 +76,10 @@ struct SwitchLedger {
 
 extension SwitchStatus {
     /// Returns the answer to a confirmation that the policy has handled.
-    /// - Throws: `ProtocolError` if it was too late: the device is going back.
+    /// - Throws: `ProtocolError` if the confirmation was too late and the device is rolling back.
     func afterConfirmation() throws(ProtocolError) -> SwitchStatus {
         switch phase {
-        // A confirmation before the end of validation counts afterwards.
+        // A confirmation before the end of validation counts once validation succeeds.
         case .committed, .validating, .waitingForAddress: return self
         case .accepted, .joining, .waitingForConfirmation, .rolledBack, .failed:
             throw .notWaiting(self, "too late to confirm the switch, the device is rolling back: \(switchId)")

@@ -6,17 +6,17 @@ import Failover
 import Hotspots
 import Linux
 
-/// Checks how far networks reach: runs the questions of `ConnectivityState`, keeps the connections to the targets and
-/// returns the answers. Makes no decisions.
+/// Checks the connectivity of networks. Runs the checks that `ConnectivityState` requests, keeps the connections to the
+/// targets and returns the results. Makes no decisions.
 @AgentLoop
 final class ConnectivityMonitor {
     /// Functions and networks for the checks. Each function returns within its limit.
     struct Dependencies: Sendable {
         var validateOnline: (@Sendable (InterfaceNetwork, Duration) async -> ValidationCheck)?
-        /// URL of the network's captive portal API (RFC 8908), from DHCP or a router; nil if neither sent one.
+        /// Returns the URL of the captive portal API (RFC 8908) from DHCP or a router; nil if neither sent one.
         var findPortal: @Sendable (InterfaceNetwork, Duration) async -> String?
         var askPortal: @Sendable (_ url: String, InterfaceNetwork, Duration) async -> CaptiveCheck
-        /// Whether the gateway answers; true without a gateway.
+        /// Returns true if the gateway answers, or if there is no gateway.
         var askGateway: @AgentLoop @Sendable (InterfaceNetwork, Duration) async -> Bool
         var wifi: InterfaceNetwork
         var unbound: InterfaceNetwork
@@ -26,12 +26,12 @@ final class ConnectivityMonitor {
     struct Callbacks {
         var policy: (PolicyEvent) -> Void = { _ in }
         var publish: (Event.Body) -> Void = { _ in }
-        /// Closure to call after an event was handled with all effects, for tests.
+        /// Called after an event was handled with all its effects, for tests.
         var handled: () -> Void = {}
         var changed: () -> Void = {}
         var problem: (String?) -> Void = { _ in }
         var remember: ([RememberedProvider]) -> Void = { _ in }
-        /// Returns the network in use for hotspot providers; nil if unknown.
+        /// Returns the network in use, as hotspot providers need it; nil if the network is unknown.
         var captiveNetwork: () -> (CaptiveNetwork, NetworkName)? = { nil }
         var network: (StationID) -> InterfaceNetwork? = { _ in nil }
     }
@@ -41,9 +41,9 @@ final class ConnectivityMonitor {
     private(set) var targets: [WatchedTarget] = []
     private(set) var hotspots: (any SignInService)?
     private(set) var state: ConnectivityState
-    /// Log-off of the provider, for which the next join waits; nil unless running.
+    /// Running log-off of the hotspot provider; nil if none is running. The next join waits for it.
     private(set) var farewell: Task<Void, Never>?
-    /// Network of a link that is not in use yet, with its own connections to the targets.
+    /// Network of the link that may be used next, with its own connections to the targets.
     private var beside: (network: InterfaceNetwork, targets: [WatchedTarget])?
     private var questions: [ReachQuestionID: Task<Void, Never>] = [:]
     private var timer: (moment: Instant, timer: LoopTimer)?
@@ -56,7 +56,7 @@ final class ConnectivityMonitor {
         state = ConnectivityState(settings, budget: budget, at: ClockReading(instant: dependencies.now(), time: .now))
     }
 
-    /// Sets targets and sign-in service. Call this before all else.
+    /// Sets the targets and the sign-in service. Call this before all other functions.
     func watch(_ targets: [WatchedTarget], signingInBy hotspots: (any SignInService)?) {
         self.targets = targets
         self.hotspots = hotspots
@@ -73,7 +73,7 @@ final class ConnectivityMonitor {
         }
     }
 
-    /// Replaces the targets. Identical objects keep their connections.
+    /// Replaces the targets. A target in both lists keeps its connection.
     func replace(_ new: [WatchedTarget], required: ReachLevel) {
         for target in targets where !new.contains(where: { $0 === target }) {
             target.cancel()
@@ -104,7 +104,7 @@ final class ConnectivityMonitor {
     // MARK: Events
 
     func follow(_ path: TrafficPath) { handle(.follow(path)) }
-    /// Checks the network, and answers within the limit. Later findings count as failed.
+    /// Checks the network and reports the result within `limit`. A check that takes longer counts as failed.
     func probe(epoch: UInt64, within limit: Duration) { handle(.probe(epoch: epoch, within: limit)) }
     func changed(_ target: WatchedTarget) { handle(.targetChanged(.inUse, target.name)) }
     func doubted(_ target: WatchedTarget) { handle(.targetDoubted(target.name)) }
@@ -181,7 +181,7 @@ final class ConnectivityMonitor {
     private func follow(through network: InterfaceNetwork?) {
         for target in targets {
             target.follow(network)
-            // Report it here, as its connection no longer can.
+            // A disconnected target does not report its change, so report it here.
             if network == nil { callbacks.publish(.targetChanged(target.snapshot.report(at: clock))) }
         }
     }
@@ -202,7 +202,7 @@ final class ConnectivityMonitor {
     private func sendQuestion(
         _ id: ReachQuestionID, _ question: ReachQuestion, _ side: LinkSide, within limit: Duration
     ) {
-        // An event in between may have cancelled it.
+        // An event in between may have cancelled the question.
         guard state.isAsking(id) else { return }
         let network = side == .inUse ? network : beside?.network
         let targets = side == .inUse ? targets : beside?.targets ?? []
@@ -211,7 +211,7 @@ final class ConnectivityMonitor {
             self?.questions[id] = nil
             self?.handle(.answer(id, answer))
         }
-        // The answer may have arrived at once.
+        // The answer may have arrived before the task was stored.
         if !state.isAsking(id) { questions[id] = nil }
     }
 
@@ -278,7 +278,7 @@ extension SignInStatus {
 }
 
 extension ProtocolError {
-    /// Error for a refused answer. It does not repeat names of unknown fields, as they may be a password.
+    /// Creates the error for a refused answer. Omits the name of an unknown field, which may be a password.
     fileprivate init(_ refusal: PortalAnswerRefusal) {
         switch refusal {
         case .notAsked: self.init(.unknownPortal, "this sign-in is no longer waiting for an answer")

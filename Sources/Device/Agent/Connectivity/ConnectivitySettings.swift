@@ -7,22 +7,23 @@ public struct ConnectivitySettings: Sendable {
     /// Servers in the order of the settings.
     public var targets: [Target] = []
     public var keepAlive = KeepAlive()
-    /// Validation source; nil if the manufacturer set none.
+    /// Page that validates internet access; nil if the manufacturer set none.
     public var source: ValidationSource?
     var budget = QuestionBudget.Limits()
-    /// The device leaves a network that does not reach this level.
+    /// Required level. The device leaves a network that does not reach it.
     public var required: ReachLevel { required(for: targets) ?? .lan }
     /// Level from the settings; nil to derive it from targets and source.
     public var setLevel: ReachLevel?
-    /// PEM file with authorities for targets with TLS and captive portal APIs; nil for the system's.
+    /// Path of a PEM file with the authorities for targets with TLS and captive portal APIs; nil for the system's
+    /// authorities.
     public var authorities: String?
-    /// Socket of the host for hotspot providers; nil without one.
+    /// Path of the socket of the hotspot providers' host; nil for none.
     public var providersSocket: String?
 
     public init() {}
 
-    /// Returns the required level for these targets: reaching the device's own servers has priority.
-    /// - Returns: nil if the level in the settings cannot be checked with them.
+    /// Returns the required level for these targets. By default, a device with targets must reach its targets.
+    /// - Returns: nil if these targets do not suffice to check the level in the settings.
     func required(for targets: [Target]) -> ReachLevel? {
         switch setLevel {
         case .target where targets.isEmpty: nil

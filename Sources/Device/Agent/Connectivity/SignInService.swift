@@ -2,7 +2,7 @@ import AgentModel
 import AppProtocol
 import Hotspots
 
-/// Signs the device in to hotspots, by providers or by a test's replacement.
+/// Signs the device in to hotspots, through providers. Tests replace it.
 protocol SignInService: Sendable {
     var status: HotspotStatus { get }
     func captiveFound(_ network: CaptiveNetwork, name: NetworkName)

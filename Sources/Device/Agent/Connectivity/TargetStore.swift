@@ -3,7 +3,7 @@ import AppProtocol
 import Connectivity
 import Linux
 
-/// The device's servers: those in the settings, until an app sets others.
+/// The device's servers. They come from the settings, or from an app once it has set others.
 @AgentLoop
 final class TargetStore {
     typealias Connect =
@@ -11,7 +11,7 @@ final class TargetStore {
 
     private let settings: ConnectivitySettings
     private let connect: Connect
-    /// Targets set by an app; nil for those in the settings.
+    /// Targets set by an app; nil if the targets in the settings apply.
     private var own: [Target]?
     private(set) var trust: TargetTrust?
     /// Servers in the order of the list.
@@ -35,7 +35,7 @@ final class TargetStore {
             targets: members.map { TargetSetting(name: $0.target.name, url: $0.target.url) })
     }
 
-    /// Replaces the targets. Unchanged ones keep their connections.
+    /// Replaces the targets. Unchanged targets keep their connections.
     private func replace(_ own: [Target]?) {
         self.own = own
         let before = members
@@ -46,8 +46,8 @@ final class TargetStore {
         }
     }
 
-    /// Runs updates one after the other, so that the last one stored is the one in use.
-    /// - Parameter store: stores the targets; nil means those in the settings.
+    /// Changes the targets. Runs one change after the other, so that the targets stored last are the ones in use.
+    /// - Parameter store: stores the targets of an app; nil if the targets in the settings apply.
     /// - Throws: `ProtocolError` if a target is invalid, the required level cannot be checked, or storing fails.
     func change(
         _ change: TargetsUpdate, trust: TargetTrust?,
@@ -76,7 +76,7 @@ final class TargetStore {
 }
 
 extension TargetsUpdate {
-    /// - Returns: nil for the targets in the settings.
+    /// - Returns: nil if the targets in the settings apply.
     /// - Throws: `ProtocolError` with the invalid field.
     func targets() throws(ProtocolError) -> [Target]? {
         guard case .replace(let wanted) = self else { return nil }

@@ -3,18 +3,18 @@ import AgentModel
 import Connectivity
 import Linux
 
-/// A target for `ConnectivityMonitor`. Each network has a connection of its own, so that results of different networks
-/// are never mixed up.
+/// A target for `ConnectivityMonitor`. Each network has its own connection, so that results of different networks are
+/// never mixed up.
 @AgentLoop
 final class WatchedTarget {
     struct Line: Sendable {
         let status: @Sendable () -> ConnectionStatus
-        /// Probes the target. Returns nil if it answers, or has sent something within the last seconds.
+        /// Probes the target. Returns nil if the target answers, or has sent something within the last seconds.
         let probe: @Sendable (_ limit: Duration) async -> ReachProblem?
         let cancel: @Sendable () -> Void
     }
 
-    /// Unsolicited report of a connection.
+    /// Event that a connection reports without a request.
     enum Word: Sendable {
         case changed
         case doubted
@@ -27,7 +27,7 @@ final class WatchedTarget {
     var onWord: (WatchedTarget, Word) -> Void = { _, _ in }
     private let open: @Sendable (InterfaceNetwork, @escaping @Sendable (Word) -> Void) -> Line
     private var line: Line?
-    /// Number of the current connection. Reports of earlier ones are ignored.
+    /// Number of the current connection. Reports of earlier connections are ignored.
     private var count = 0
     private var rest = ConnectionStatus(state: .setup, since: .now)
 

@@ -5,9 +5,9 @@ import Connectivity
 import Linux
 import Netlink
 
-// Finds the broken layer: checks all layers from the radio upwards, without disturbing the link.
+// Finds the broken layer. Checks all layers from the radio upwards, without disturbing the link.
 extension DeviceAgent {
-    /// Limits of the steps that send packets. Their sum is below ``DiagnosisRunner/limit``.
+    /// Time limits of the steps that send packets. The sum is below ``DiagnosisRunner/limit``.
     private enum Limit {
         static let gateway = Duration.milliseconds(1800)
         static let name = Duration.seconds(3)
@@ -37,8 +37,8 @@ extension DeviceAgent {
         await diagnoseNetwork(run)
     }
 
-    /// Firmware features that interfere, read from their effects: only root can read the driver's parameters, if
-    /// anyone.
+    /// Returns the firmware features that interfere with the agent. Derives them from the radio's abilities, because
+    /// the agent cannot read the driver's parameters.
     private func ownWays(of station: Station) async -> [String] {
         guard station.radio.driver == "brcmfmac", let phy = try? await station.radio.abilities() else {
             return []
@@ -72,7 +72,7 @@ extension DeviceAgent {
 
     private func internet(_ network: InterfaceNetwork) async -> DiagnosisFacts.Internet {
         guard let validateOnline = reach.dependencies.validateOnline else {
-            // Without a source, only the network's own API is known.
+            // Without a page to check, use the answer of the network's captive portal API.
             guard let state = reach.portalState, state.isCaptive else { return .notSet }
             return .asked(.captive(portal: state.userPortal), signIn: reach.state.signInProblem)
         }

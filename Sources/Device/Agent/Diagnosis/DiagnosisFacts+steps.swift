@@ -99,7 +99,7 @@ extension DiagnosisFacts {
         return switch gatewayAnswers {
         case nil: .late(.gateway)
         case true?: .good(.gateway, "the router answers")
-        // Some gateways never answer but forward packets.
+        // Some gateways never answer, but forward packets.
         case false? where isBeyondGateway:
             .good(.gateway, "the router does not answer, but forwards traffic")
         case false?: .broken(.gateway, "the router does not answer", "Restart the router.")

@@ -1,7 +1,7 @@
 import AgentModel
 import AppProtocol
 
-/// Findings by layer; nil for a layer that was not reached in time.
+/// Findings by layer; nil for a layer that was not checked in time.
 package struct DiagnosisFacts: Sendable, Equatable {
     package struct Radio: Sendable, Equatable {
         var interface: String
@@ -37,11 +37,12 @@ package struct DiagnosisFacts: Sendable, Equatable {
     }
 
     package enum Association: Sendable, Equatable {
-        /// Number of known networks.
-        /// - Parameter refused: reasons why access points with their names are not joined, one sentence each.
+        /// - Parameters:
+        ///   - known: number of stored networks.
+        ///   - refused: reasons why access points with the names of stored networks are not joined, a sentence each.
         case notConnected(known: Int, refused: [String] = [])
         case joining(String)
-        /// - Parameter signal: in dBm; nil if it was not measured.
+        /// - Parameter signal: signal in dBm; nil if it was not measured.
         case joined(String, signal: Int?, isWeak: Bool)
     }
 
@@ -84,7 +85,7 @@ package struct DiagnosisFacts: Sendable, Equatable {
     package var addresses: Addresses?
     package var gatewayAnswers: Bool?
     package var hasWayOut: Bool?
-    /// The modem that should be the uplink, if there is none.
+    /// Modem that should be the uplink; nil if there is another uplink.
     package var modem: ModemStatus?
     package var names: Names?
     package var internet: Internet?

@@ -7,11 +7,11 @@ final class DiagnosisRun {
     var facts = DiagnosisFacts()
 }
 
-/// Runs diagnoses, which cost packets. Simultaneous callers share one, and a new one starts at the earliest ``pace``
-/// after the last. Earlier callers get the last one, with its time.
+/// Runs diagnoses, and limits them because they send packets. Simultaneous callers share one diagnosis. Further callers
+/// get the same result until ``pace`` has passed since its end.
 @AgentLoop
 final class DiagnosisRunner {
-    /// Time limit. Layers not reached by then are skipped.
+    /// Time limit of a diagnosis. It skips the layers that it has not reached by then.
     static let limit: Duration = .seconds(13)
     static let pace: Duration = .seconds(10)
 

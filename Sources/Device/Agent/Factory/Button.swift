@@ -1,7 +1,7 @@
 import AgentModel
 
 public struct ButtonSettings: Sendable, Equatable {
-    /// Number in `linux/input-event-codes.h`.
+    /// Key code from `linux/input-event-codes.h`.
     public var key: UInt16
     /// Shortest hold that starts provisioning, below `reset`.
     public var provisioning: Duration
@@ -9,13 +9,13 @@ public struct ButtonSettings: Sendable, Equatable {
     public var reset: Duration
 }
 
-/// Decodes the button. The action follows on release: a user can cancel by holding longer, and a stuck button does
-/// nothing.
+/// Measures how long the button is held. The action follows on release: a user can cancel by holding longer, and a
+/// stuck button does nothing.
 package struct ButtonHold: Sendable {
     package enum Event: Sendable, Equatable {
         case pressed
         case released
-        /// The state of the button is unknown, as events were lost.
+        /// The state of the button is unknown, because events were lost.
         case lost
     }
 
@@ -28,12 +28,12 @@ package struct ButtonHold: Sendable {
     package static let stuckAfter = Duration.seconds(30)
 
     private let settings: ButtonSettings
-    /// Start of the press; nil if it began before the watch.
+    /// Start of the press; nil if it is unknown or the button is not pressed.
     private var began: Duration?
 
     package init(_ settings: ButtonSettings) { self.settings = settings }
 
-    /// - Parameter time: monotonic time from the kernel.
+    /// - Parameter time: monotonic time of the event, from the kernel.
     package mutating func handle(_ event: Event, at time: Duration) -> Action? {
         switch event {
         case .pressed:
@@ -52,7 +52,7 @@ package struct ButtonHold: Sendable {
     }
 }
 
-/// Usual keys of buttons, by kernel name.
+/// Key codes that buttons usually have, by kernel name.
 enum InputKey {
     static let numbers: [String: UInt16] = [
         "KEY_WPS_BUTTON": 529, "KEY_SETUP": 141, "KEY_CONFIG": 171, "KEY_RESTART": 408, "KEY_VENDOR": 360,
@@ -84,7 +84,7 @@ extension Setting {
 }
 
 extension SettingsReader {
-    /// - Returns: nil without a button.
+    /// - Returns: nil if no button is set.
     mutating func button() -> ButtonSettings? {
         let (provisioning, reset) = (seconds(.buttonProvisioning), seconds(.buttonReset))
         if reset <= provisioning, !isRefused(.buttonProvisioning, .buttonReset) {

@@ -27,8 +27,8 @@ package struct FactoryReset {
 
     /// - Parameters:
     ///   - state: the state directory.
-    ///   - rootKey: nil if it is not in a file that can be destroyed.
-    ///   - settings: settings with paths outside of the state directory; nil for none.
+    ///   - rootKey: file of the root key; nil if the key is not in a file that can be destroyed.
+    ///   - settings: settings with paths outside of the state directory; nil if there are no such files.
     package init(
         _ scope: Scope, state: any FileOperations, rootKey: RootKeyFile?, store: StoreEraser,
         settings: AgentSettings? = nil
@@ -44,7 +44,7 @@ package struct FactoryReset {
     /// - Parameter state: the state directory.
     package static func underWay(in state: any FileOperations) throws(KeyFileError) -> Scope? {
         guard let word = try state.readSmall(mark, maximum: 64) else { return nil }
-        // An unreadable file does not say what to keep.
+        // An unreadable mark does not say what to keep, so reset everything.
         return word.withBytes {
             Scope(rawValue: String(decoding: $0.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self))
         }
@@ -57,7 +57,7 @@ package struct FactoryReset {
         throw UnfinishedReset()
     }
 
-    // Call these in this order. Each is durable when it returns.
+    // Call the following functions in this order. The work of each is durable when it returns.
 
     package func begin() throws(KeyFileError) {
         try Secret(text: scope.rawValue + "\n").withBytes { word throws(KeyFileError) in
@@ -66,7 +66,7 @@ package struct FactoryReset {
     }
 
     /// Destroys the root key, after which the store cannot be decrypted.
-    /// - Returns: false if there was none.
+    /// - Returns: false if there was no root key.
     package func destroyRootKey() throws(KeyFileError) -> Bool {
         guard let rootKey else { return false }
         let isThere = try rootKey.isThere()
@@ -75,12 +75,12 @@ package struct FactoryReset {
     }
 
     /// Destroys all other files and removes the mark.
-    /// - Returns: errors for remains: bad sectors of raw flash, and files outside of the state directory. The files
-    ///   give no access to the device. The sectors are readable with the root key: if `rootKey` is nil, the user has to
-    ///   destroy it.
+    /// - Returns: an error for each file outside of the state directory and each bad sector of raw flash that remains.
+    ///   The files give no access to the device. The sectors can be read with the root key: the user must destroy it if
+    ///   `rootKey` is nil.
     package func finish() throws -> [KeyFileError] {
         let files = PersistentFile.all.filter { $0.removedBy.contains(scope.remover) }
-        // The keys of apps come first in the list, as they open the device.
+        // The list begins with the keys of apps, because these give access to the device.
         for file in files where file.location == .state {
             for name in file.names where name != Self.mark { try state.destroy(name) }
         }
@@ -94,7 +94,7 @@ package struct FactoryReset {
         return left
     }
 
-    /// Destroys a file outside of the state directory. Errors do not stop the reset, as the file gives no access
+    /// Destroys a file outside of the state directory. Errors do not stop the reset, because the file gives no access
     /// to the device.
     private func destroyOutside(_ file: PersistentFile) -> [KeyFileError] {
         guard let settings else { return [] }
@@ -121,6 +121,6 @@ package struct FactoryReset {
 /// A factory reset was interrupted. The remaining files must not be used.
 public struct UnfinishedReset: Error, CustomStringConvertible {
     public var description: String {
-        "a factory reset was cut short: finish it with 'altnet factory-reset', or with 'altnet provision', as root"
+        "a factory reset was interrupted: run 'altnet factory-reset' or 'altnet provision' as root to finish it"
     }
 }

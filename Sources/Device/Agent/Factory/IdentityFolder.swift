@@ -6,8 +6,8 @@ import KeyFile
 /// Files of the device's identity in the state directory: `device-id` and `local-key`, one line each, and
 /// `certificate`.
 ///
-/// Two files cannot be replaced atomically. A new identity is therefore first written to `identity.next`, from where it
-/// is valid; the next run finishes after a power cut.
+/// Two files cannot be replaced atomically. A new identity is therefore first written to `identity.next`. From then on
+/// it is valid, and after a power cut the next run finishes the change.
 package struct IdentityFolder {
     private let files: any FileOperations
 
@@ -41,7 +41,7 @@ package struct IdentityFolder {
         }.flatMap { try? DeviceCertificate(pem: $0) }
     }
 
-    /// Whether no part of an identity exists. Half an identity counts as one, as its other half may exist elsewhere.
+    /// True if no part of an identity exists. A part counts as an identity, because the rest may exist elsewhere.
     package var isEmpty: Bool {
         get throws(IdentityError) {
             guard try nextIdentity() == nil else { return false }
@@ -52,7 +52,7 @@ package struct IdentityFolder {
         }
     }
 
-    /// Finishes an interrupted change and creates missing parts at random.
+    /// Finishes an interrupted change, and creates missing parts with random values.
     package func complete() throws(IdentityError) {
         if let next = try nextIdentity() { try finish(next) }
         try attempt { () throws(KeyFileError) in
@@ -68,8 +68,8 @@ package struct IdentityFolder {
     }
 
     /// Installs the identity atomically.
-    /// - Parameter replacing: whether to replace an existing identity.
-    /// - Throws: `alreadyThere` if there is an identity or a part of one. It stays unchanged.
+    /// - Parameter replacing: true to replace an existing identity.
+    /// - Throws: `alreadyThere` if there is an identity or a part of one, which stays unchanged.
     package func install(_ identity: DeviceIdentity, replacing: Bool = false) throws(IdentityError) {
         guard identity.localKey.withBytes({ !$0.contains(UInt8(ascii: "\n")) }) else {
             throw IdentityError(path: files.path, .invalid("a local key cannot have a line feed"))
@@ -85,9 +85,9 @@ package struct IdentityFolder {
 
     private func finish(_ identity: DeviceIdentity) throws(IdentityError) {
         try attempt { () throws(KeyFileError) in
-            // The writer may have been killed before the name was durable.
+            // The process that wrote the file may have been killed before the file's name was durable.
             try files.synchroniseDirectory()
-            // Both belong to the former identity.
+            // These files belong to the former identity.
             for name in [Self.certificate, AppKeyFile.name] {
                 for name in [name, name + ".new"] { try files.destroy(name) }
             }
@@ -98,8 +98,8 @@ package struct IdentityFolder {
         }
     }
 
-    /// Reads the next identity; nil also for an unreadable file: it is written atomically, so it was already in use and
-    /// is being destroyed.
+    /// Reads the next identity; nil if there is none or it is unreadable. The file is written atomically, so an
+    /// unreadable one was already installed and half destroyed.
     private func nextIdentity() throws(IdentityError) -> DeviceIdentity? {
         guard let code = try firstLine(of: Self.next) else { return nil }
         let pairing = code.withBytes { try? PairingCode(reading: $0) }

@@ -2,14 +2,14 @@ import AgentModel
 
 /// Estimates how hard a local key is to guess.
 ///
-/// Keys must be random: an attacker with a recorded proof or handshake can try keys offline. The
-/// estimate accepts keys of a good generator and detects sequences, repetitions and short keys.
+/// Keys must be random: an attacker with a recorded proof or handshake can try keys offline. The estimate accepts keys
+/// of a good generator and detects sequences, repetitions and short keys.
 enum KeyStrength {
     /// Minimum strength in bits: 16 random letters and digits, 20 hexadecimal digits or 10 random bytes.
     static let leastBits = 80
 
-    /// Returns an upper bound for the entropy, in bits. For hexadecimal digits, the lower result for digits and bytes
-    /// counts.
+    /// Returns an upper bound for the entropy, in bits. Estimates hexadecimal digits both as text and as bytes, and
+    /// returns the lower result.
     static func bits(of key: Secret) -> Int {
         key.withBytes { bytes in
             let asText = fresh(bytes.count) { Int(bytes[$0]) } * bitsPerCharacter(bytes)
@@ -27,11 +27,11 @@ enum KeyStrength {
         let repeated =
             (1...count / 2).map { period in (period..<count).count { value($0) == value($0 - period) } }.max() ?? 0
         let predictable = max(counted, repeated)
-        // Random keys also contain some of these by chance.
+        // Random keys also contain some predictable characters: ignore up to a quarter.
         return predictable * 4 > count ? count - predictable : count
     }
 
-    /// Returns bits per character, rounded down, for the smallest usual alphabet with these bytes.
+    /// Returns the bits per character, rounded down, of the smallest usual alphabet that has all these bytes.
     private static func bitsPerCharacter(_ bytes: UnsafeRawBufferPointer) -> Int {
         func isOf(_ ranges: [ClosedRange<Unicode.Scalar>]) -> Bool {
             bytes.allSatisfy { byte in ranges.contains { $0.contains(Unicode.Scalar(byte)) } }

@@ -1,11 +1,12 @@
 import KeyFile
 
 /// A file of altnet on a device, and the actions that remove it. `PersistentFile.all` is the only list: resets use it,
-/// `make docs` writes it to Docs/reference/kept-files.md, and tests compare it with disk, purge and units.
+/// `make docs` writes it to Docs/reference/kept-files.md, and tests compare it with the disk, the purge script and the
+/// units.
 package struct PersistentFile: Sendable {
     package let location: Location
-    /// Name of the file: a path for `system`, a usual name for paths of settings, else a name in the folder. It may end
-    /// with `*`.
+    /// Name of the file in its folder. For a file of `system`, the path; for a path from settings, the usual name. May
+    /// end with `*`.
     package let name: String
     /// Suffixes of copies that a change or a power cut leaves.
     package var suffixes = [""]
@@ -19,7 +20,7 @@ package struct PersistentFile: Sendable {
         package init(rawValue: Int) { self.rawValue = rawValue }
 
         package static let reset = RemovedBy(rawValue: 1 << 0)
-        /// Action of the button's reset: `altnet factory-reset --keep-identity`.
+        /// The button's reset: `altnet factory-reset --keep-identity`.
         package static let button = RemovedBy(rawValue: 1 << 1)
         package static let purge = RemovedBy(rawValue: 1 << 2)
 
@@ -31,11 +32,11 @@ package struct PersistentFile: Sendable {
         case state
         /// Folder of the agent's socket.
         case runtime
-        /// Paths from settings. The first three are destroyed with the store.
+        /// Paths from settings. These three are destroyed with the store.
         case store, rootKey, anchor
         case recording, metrics, metricsSocket, socket
         case system
-        /// Path owned by root. Removal of the package restores it, before a purge.
+        /// Settings of other programs, owned by root. The removal of the package restores them, before a purge.
         case givenBack
     }
 
@@ -46,7 +47,7 @@ extension PersistentFile {
     private static let replaced = ["", ".new"]
 
     package static let all: [PersistentFile] = [
-        // Identity and keys that open the device.
+        // Identity, and keys that give access to the device.
         PersistentFile(
             location: .state, name: AppKeyFile.name, suffixes: replaced, content: "keys of apps, invitations",
             removedBy: .all),
@@ -75,7 +76,7 @@ extension PersistentFile {
         PersistentFile(
             location: .state, name: FactoryReset.mark, suffixes: replaced, content: "a running reset", removedBy: .all
         ),
-        // In memory, until the next start of the system.
+        // Files in memory, until the next start of the system.
         PersistentFile(
             location: .runtime, name: SetupAccessPointFile.name, suffixes: replaced,
             content: "reason for the open setup access point",
@@ -126,10 +127,10 @@ extension PersistentFile {
             "prevents a second run of a broker's command"),
         system(
             "/boot/altnet-error.txt", suffixes: replaced, "reason for an unused file on the boot partition",
-            "it is beside the user's file, and goes with it"),
+            "it is beside the user's file and is removed with it"),
         system(
             "/boot/firmware/altnet-error.txt", suffixes: replaced, "reason for an unused file on the boot partition",
-            "it is beside the user's file, and goes with it"),
+            "it is beside the user's file and is removed with it"),
     ]
 
     private static let elsewhere = "a purge no longer knows the setting"
@@ -158,7 +159,7 @@ extension PersistentFile {
 }
 
 extension PersistentFile {
-    /// Returns the file's paths on a device with these settings; none for a setting that is not set.
+    /// Returns the file's paths on a device with these settings; empty if the file's setting is not set.
     package func paths(_ settings: AgentSettings) -> [String] {
         let path: String?
         switch location {

@@ -5,15 +5,15 @@ import KeyFile
 
 /// Gives a device its identity, root key and first network, before the first start of the agent.
 ///
-/// Existing parts stay. It can be repeated, as after a power cut, and creates the missing parts: each of the three is
-/// either complete or missing.
+/// Existing parts stay. Each of the three parts is either complete or missing, even after a power cut. Provisioning can
+/// be repeated and then creates the missing parts.
 package struct Provisioning: Sendable {
     package var identity = Identity.any
     package var network: StoredNetwork?
-    /// Whether to replace another identity and home network. The root key is never replaced, as the store depends on
+    /// True to replace another identity and home network. The root key is never replaced, because the store depends on
     /// it.
     package var replaces = false
-    /// Whether the former home network becomes a backup, so that a wrong password does no harm.
+    /// True to keep the former home network as a backup, so that a wrong password does no harm.
     package var keepsFormer = false
 
     package enum Identity: Sendable {
@@ -115,7 +115,7 @@ package struct Provisioning: Sendable {
     /// - Returns: the device's identity.
     package func provideIdentity(_ plan: Plan, in folder: any FileOperations) throws -> DeviceIdentity {
         let folder = IdentityFolder(folder)
-        // `complete` adds the rest to a part of an identity, as the agent does.
+        // If there is a part of an identity, `complete` adds the rest, as the agent does.
         if plan.identity == .replaced {
             try folder.install(try identity.make(), replacing: true)
         } else if try folder.isEmpty {
@@ -126,7 +126,7 @@ package struct Provisioning: Sendable {
     }
 
     /// Stores the network in one commit.
-    /// - Throws: `tooManyBackups` if there is no room for the former home network. Nothing changes then.
+    /// - Throws: `tooManyBackups` if the former home network would exceed the limit of backups. Nothing changes then.
     package func provideNetwork(_ plan: Plan, in keyFile: KeyFile) throws(KeyFileError) {
         guard let network, plan.network != .kept else { return }
         var state = keyFile.state
@@ -141,8 +141,9 @@ package struct Provisioning: Sendable {
 }
 
 extension StoredState {
-    /// Moves home and chosen network to the front of the list, which has each name once. Of two keys the one last used
-    /// stays. Otherwise the key with the new home network's name goes, as it may be wrong.
+    /// Adds the chosen and the former home network to the front of the backups, which have each name once. Replaces a
+    /// backup with the same name, unless the backup was last used. A former network with the name of the new home
+    /// network replaces a backup only if it was last used, because its key may be wrong.
     fileprivate mutating func keepFormerHome(makingRoomFor network: StoredNetwork) {
         let before = backups
         for former in [chosen, home].compactMap(\.self) where !former.isSame(as: network) {
@@ -160,7 +161,7 @@ extension StoredState {
 
 /// Networks of other programs, for a device whose agent is not running.
 package struct ImportedNetworks: Sendable {
-    /// New home network; nil to keep the device's own.
+    /// New home network; nil to keep the present one.
     package var home: StoredNetwork?
     /// Backups in order of preference. A network replaces a stored backup with its name.
     package var backups: [StoredNetwork]
@@ -190,10 +191,10 @@ package struct ImportedNetworks: Sendable {
     }
 }
 
-/// Reason why a device cannot be provisioned this way.
+/// Reason why the device cannot be provisioned.
 package enum ProvisioningConflict: Error, Equatable, CustomStringConvertible {
     case identity(_ id: String?)
-    /// The device has networks; the first one is the preferred.
+    /// The device already has networks. The SSID is that of the preferred one.
     case network(SSID?)
     case weakKey(bits: Int)
 

@@ -17,7 +17,7 @@ extension AgentEvent {
 }
 
 extension Request.Body {
-    /// Predicate of the entry's sentence; nil for requests without a lasting effect.
+    /// Predicate of the sentence in the history entry; nil for requests without a lasting effect.
     fileprivate var deed: String? {
         switch self {
         case .updateBackups: "changed the stored networks"

@@ -9,7 +9,7 @@ struct AppKeyFile: Sendable {
 
     static let name = "app-keys"
     static let version = 1
-    /// Maximum size in bytes, above that of 48 keys with the longest names.
+    /// Maximum size in bytes, enough for 48 keys with the longest names.
     static let longest = 32_768
 
     /// - Throws: `AppKeyFileError` if the file exists and cannot be read.
@@ -87,7 +87,7 @@ struct AppKeyFile: Sendable {
                 try members.encodeIfPresent(state, forKey: .state)
             }
 
-            /// Entry of the list. An unknown state counts as revoked.
+            /// The key as an entry of the list. An unknown state counts as revoked.
             var entry: AppKeyList.Entry {
                 let state: AppKey.State =
                     switch state {

@@ -2,20 +2,19 @@ import AgentModel
 import AppProtocol
 import AppServer
 
-/// Keys of the device's apps, without the owner's. The owner and expiry change them.
+/// Keys of the device's apps, without the owner's key. The owner adds and revokes keys, and keys can expire.
 struct AppKeyList: Sendable, Equatable {
     struct Entry: Sendable, Equatable {
         var name: KeyName
         var role: Role
-        /// The key itself; nil if it was destroyed.
         var secret: Secret
-        /// Time by the device's clock; nil if it was unknown.
+        /// Time of creation by the device's clock; nil if the device did not know the time.
         var created: Timestamp?
         var expires: Timestamp?
         var state = AppKey.State.valid
 
-        /// State at a time, even if the expiry is not recorded yet.
-        /// - Parameter now: nil while the device does not know the time.
+        /// Returns the state at a time, even if the expiry is not recorded yet.
+        /// - Parameter now: the time; nil while the device does not know it.
         func state(at now: Timestamp?) -> AppKey.State {
             guard state == .valid, let now, let expires else { return state }
             return expires <= now ? .expired : .valid
@@ -24,7 +23,7 @@ struct AppKeyList: Sendable, Equatable {
 
     private(set) var entries: [Entry] = []
 
-    /// Number of ended keys to keep, so that their apps get the reason.
+    /// Number of ended keys to keep, so that their apps still get the reason.
     static let keptEnded = 16
 
     subscript(name: KeyName) -> Entry? { entries.first { $0.name == name } }
@@ -33,7 +32,8 @@ struct AppKeyList: Sendable, Equatable {
 
     /// Checks that another key can be added.
     /// - Parameters:
-    ///   - taken: names of open invitations.
+    ///   - name: name of the key; nil if it is not known yet.
+    ///   - used: names of open invitations.
     ///   - invited: number of open invitations.
     /// - Throws: `duplicateKey`, `tooManyKeys`.
     func requirePlace(for name: KeyName?, besides used: Set<KeyName>, invited: Int) throws(ProtocolError) {
@@ -62,7 +62,7 @@ struct AppKeyList: Sendable, Equatable {
     }
 
     /// Ends expired keys.
-    /// - Parameter now: nil while the device does not know the time.
+    /// - Parameter now: the time; nil while the device does not know it.
     /// - Returns: names of the keys that end.
     mutating func expire(at now: Timestamp?) -> [KeyName] {
         let due = live.filter { $0.state(at: now) == .expired }.map(\.name)

@@ -15,8 +15,8 @@ package final class KeyExpiry {
         (self.keys, self.log) = (keys, log)
     }
 
-    /// Ends expired keys. Repeats this each minute while a key can expire, as the clock may be set. Call it at the
-    /// start and after each change of the keys.
+    /// Ends expired keys. Repeats this each minute while a key can expire, because the clock may be set. Call this at
+    /// the start and after each change of the keys.
     package func review() {
         Task {
             do {

@@ -4,10 +4,10 @@ import AppServer
 import Linux
 import Synchronization
 
-/// Keys that open the device: the owner's, those of apps, and open invitations.
+/// Keys that give access to the device: the owner's key, keys of apps, and open invitations.
 ///
-/// Changes are written in their order on the disk loop, and take effect afterwards. Invitations are only in memory and
-/// end with a restart.
+/// Changes are written in their order on the disk loop, and take effect afterwards. Invitations exist only in memory:
+/// a restart ends them.
 package actor KeyRing: AppKeyDirectory {
     package nonisolated var unownedExecutor: UnownedSerialExecutor { DiskLoop.sharedUnownedExecutor }
 
@@ -41,7 +41,7 @@ package actor KeyRing: AppKeyDirectory {
     /// Reads the stored keys.
     /// - Parameters:
     ///   - time: returns the time of day; nil while the device does not know it.
-    ///   - problem: called if the keys cannot be read. There are none then.
+    ///   - problem: called if the keys cannot be read. Then there are no app keys.
     package init(
         _ identity: DeviceIdentity, in directory: String,
         time: @escaping @Sendable () -> Timestamp? = { ClockKnowledge.read().isKnown ? .now : nil },
@@ -102,7 +102,7 @@ package actor KeyRing: AppKeyDirectory {
     /// Returns the sealing key, proved with the app's own key. A proof with another app's key would allow guessing
     /// short keys offline.
     /// - Throws: `proofRequired` if the app has proved no key, `notPermitted` for another app's key, `unknownKey` if
-    ///   its own has ended.
+    ///   the app's own key has ended.
     package nonisolated func answer(
         _ query: SealingKeyQuery, from peer: Peer, _ seals: SealOpener
     ) throws(ProtocolError) -> SealingKey {
@@ -120,7 +120,7 @@ package actor KeyRing: AppKeyDirectory {
 
     // MARK: Relays
 
-    /// Verifies a request that an app has proved with its key and that a relay delivers. A command is accepted once.
+    /// Verifies a request that an app has proved with its key and that a relay delivers. Accepts each command once.
     /// - Returns: the request, and the app as a peer behind the relay.
     /// - Throws: `keyRefused`, `keyExpired`, `keyRevoked`, `notPermitted`; `malformed` if the request is expired, too
     ///   far ahead or repeated; `busy` if the time is unknown or too many commands are stored.
@@ -128,7 +128,7 @@ package actor KeyRing: AppKeyDirectory {
         _ proved: ProvedRequest, from peer: Peer
     ) throws(ProtocolError) -> (Request.Body, Peer) {
         let key = key(named: proved.key)
-        // An unknown name takes as long as a wrong key.
+        // An unknown name takes as long to check as a wrong key.
         let secret = key?.secret ?? identity.localKey
         let isProved = proved.isProved(by: secret, deviceId: identity.id)
         guard let key, isProved, !key.isInvitation else {
@@ -141,7 +141,7 @@ package actor KeyRing: AppKeyDirectory {
         }
         let (body, id, expires) = try proved.request()
         let author = peer.proved(by: key.name, of: key.role)
-        // Check this first, so that an app cannot fill the memory with commands that it may not send.
+        // Check the permission first, so that an app cannot fill the memory with commands that it may not send.
         if let refusal = body.refusal(to: author) { throw refusal }
         guard let time = clock.time() else {
             throw ProtocolError(
@@ -181,9 +181,9 @@ package actor KeyRing: AppKeyDirectory {
         return try handout(status, secret, isInvitation: true)
     }
 
-    /// Gives an invited app a key of its own and ends the invitation.
-    /// - Throws: `notPermitted` without an invitation, `keyRefused` if it has ended, and the errors of `add`. The
-    ///   invitation stays then.
+    /// Gives an invited app its own key and ends the invitation.
+    /// - Throws: `notPermitted` without an invitation, `keyRefused` if the invitation has ended, and the errors of
+    ///   `add`. An error does not end the invitation.
     package func claim(_ claim: KeyClaim, from peer: Peer) throws(ProtocolError) -> KeyHandout {
         guard peer.isInvited, let invited = peer.key else {
             throw ProtocolError(.notPermitted, "this key is not an invitation and cannot be claimed: use it as it is")
@@ -293,7 +293,7 @@ extension AppKey {
 }
 
 extension SealOpener {
-    /// Opens values sealed with valid keys of a sufficient role, without invitations.
+    /// Opens values that are sealed with a valid key of a sufficient role. The key of an invitation does not suffice.
     package convenience init(_ identity: DeviceIdentity, keys: KeyRing) {
         self.init(deviceId: identity.id) { name, place in
             keys.key(named: name).flatMap { $0.role >= place.role && !$0.isInvitation ? $0.secretIfValid : nil }
@@ -302,9 +302,9 @@ extension SealOpener {
 }
 
 extension AppServer {
-    /// Connects the server's sessions with the keys.
+    /// Makes the key ring count and end the server's sessions.
     package func serve(_ keys: KeyRing) {
-        // Weak, as the server has the keys as well.
+        // Weak references, because the server has the keys as well.
         keys.attach(
             sessions: { [weak self] in self?.sessions ?? [:] }, end: { [weak self] in self?.endSessions(of: $0) })
     }

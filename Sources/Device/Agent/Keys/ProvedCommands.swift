@@ -1,6 +1,6 @@
 import AppProtocol
 
-/// Commands proved with apps' keys, stored until they expire, as a relay may replay them.
+/// Commands that apps have proved with their keys. They are stored until they expire, because a relay may replay them.
 struct ProvedCommands: Sendable {
     struct Use: Sendable, Hashable {
         let key: KeyName
@@ -9,7 +9,7 @@ struct ProvedCommands: Sendable {
 
     private var expiries: [Use: Timestamp] = [:]
 
-    /// Checks that a request is valid, and stores a command so that it is accepted once.
+    /// Checks that a request is valid. Stores a command, so that it is accepted only once.
     /// - Throws: `malformed` for an expired, too distant or repeated request; `busy` if too many commands are stored.
     mutating func check(
         _ use: Use, until expires: Timestamp, isCommand: Bool, at time: Timestamp

@@ -29,7 +29,7 @@ package actor MetricsPublisher {
         guard settings != .none else { return }
         while !Task.isCancelled {
             await publish()
-            // An open listener needs no further work. It closes when this ends.
+            // An open listener needs no further work, so sleep for a day.
             let isListeningOnly = settings.file == nil && settings.statsD == nil && listener != nil
             try? await TaskClock().sleep(
                 for: isListeningOnly ? .seconds(86_400) : MetricsSettings.interval, tolerance: .seconds(5))
@@ -111,7 +111,7 @@ actor MetricsFile {
     /// Path of the new file before it is renamed.
     static func temporary(in folder: String, of name: String) -> String { "\(folder)/.\(name).new" }
 
-    /// Replaces the file, atomically for readers. Does not flush it, because its content is useless after a power cut.
+    /// Replaces the file, atomically for readers. Does not flush the file, because it is useless after a power cut.
     func write(_ text: String, in folder: String, as name: String) throws(SystemError) {
         let (path, new) = ("\(folder)/\(name)", Self.temporary(in: folder, of: name))
         let descriptor = open(new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o644)

@@ -4,7 +4,7 @@ public struct MetricsSettings: Sendable, Equatable {
     /// File in the Prometheus text format, replaced every ``interval``.
     public var file: String?
     public var endpoint: Endpoint?
-    /// StatsD server, sent to every ``interval``.
+    /// StatsD server that gets the metrics every ``interval``.
     public var statsD: SocketPlace?
 
     public static let interval = Duration.seconds(30)
@@ -14,7 +14,7 @@ public struct MetricsSettings: Sendable, Equatable {
         case loopback(SocketPlace)
     }
 
-    /// Address and port, 1 to 65535: `127.0.0.1:8125`, `[::1]:8125`.
+    /// IP address and port from 1 to 65535, such as `127.0.0.1:8125` or `[::1]:8125`.
     public struct SocketPlace: Sendable, Equatable {
         public let address: IPAddress
         public let port: Int

@@ -1,11 +1,11 @@
 import AppProtocol
 
-/// Converts metrics to StatsD: growth of counters and values of gauges. Histograms are omitted, as StatsD computes its
+/// Converts metrics to StatsD: growth of counters and values of gauges. Omits histograms, because StatsD computes its
 /// own from single values.
 ///
-/// Connected time, expected time and connections to own servers have the names of Memfault's fleet health.
+/// Uses the names of Memfault's fleet health for connected time, expected time and connections to the device's servers.
 struct StatsDLines {
-    /// Maximum size of a datagram in bytes; no usual link fragments it.
+    /// Maximum size of a datagram in bytes, small enough for usual links.
     static let longestDatagram = 1200
 
     private var last: [String: Int] = [:]
@@ -31,7 +31,7 @@ struct StatsDLines {
                 switch metric.kind {
                 case .gauge: lines.append("\(name):\(sample.value)|g")
                 case .counter:
-                    // Counters start at 0 with the agent, and so does `last`.
+                    // Counters and `last` both start at 0 with the agent.
                     let growth = sample.value.subtractingReportingOverflow(last[name] ?? 0).partialValue
                     last[name] = sample.value
                     if growth > 0 { lines.append("\(name):\(growth)|c") }
@@ -52,8 +52,8 @@ struct StatsDLines {
         }
     }
 
-    /// Appends the labels' values, as StatsD has no labels. Replaces all characters but letters and digits by
-    /// underscores.
+    /// Returns the name with the labels' values appended, because StatsD has no labels. In these values, replaces all
+    /// characters except letters and digits with underscores.
     private static func ordinaryName(of sample: Metric.Sample, of metric: Metric) -> String {
         var name = metric.name
         if metric.kind == .counter, metric.unit == "seconds" {

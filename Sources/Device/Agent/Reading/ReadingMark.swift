@@ -1,6 +1,6 @@
 import AgentModel
 
-/// State of one source of outside data, and content of its mark.
+/// State of one source of outside data. A file in the runtime folder, the source's mark, contains the state.
 enum ReadingMark: Hashable, Sendable {
     /// A reading is running. `deaths` counts earlier crashes in a row.
     case reading(deaths: Int)
@@ -8,7 +8,7 @@ enum ReadingMark: Hashable, Sendable {
     case leftAlone(deaths: Int, until: Instant)
 
     static let waits = BackOff(first: .seconds(60), last: .seconds(86_400))
-    /// Maximum count of deaths, which prevents overflows.
+    /// Maximum of `deaths`, which prevents an overflow.
     private static let mostDeaths = 1000
 
     /// Returns the state after a restart of the agent.
@@ -17,7 +17,7 @@ enum ReadingMark: Hashable, Sendable {
         case .reading(let deaths):
             let deaths = min(deaths, Self.mostDeaths - 1) + 1
             return .leftAlone(deaths: deaths, until: now + Self.waits.wait(after: deaths - 1))
-        // Limit the wait, in case the clock has restarted.
+        // Limit the wait, because the monotonic clock may have restarted.
         case .leftAlone(let deaths, let until):
             return .leftAlone(deaths: deaths, until: min(until, now + Self.waits.wait(after: deaths - 1)))
         }
@@ -33,7 +33,7 @@ enum ReadingMark: Hashable, Sendable {
 }
 
 extension ReadingMark {
-    /// The mark as one line without line feed: `reading 0`, or `left 2 1800000` with milliseconds of the monotonic
+    /// The mark as one line without a line feed: `reading 0`, or `left 2 1800000` with milliseconds of the monotonic
     /// clock.
     var text: String {
         switch self {

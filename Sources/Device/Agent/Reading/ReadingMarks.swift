@@ -4,11 +4,12 @@ import Glibc
 import Logging
 import Synchronization
 
-/// Writes a mark to the runtime folder while outside data is read. A mark at the start means that the agent crashed or
-/// was killed during a reading. Its source is then paused: for a minute, later for two, up to a day.
+/// Writes a mark to the runtime folder while the agent reads outside data. If the agent finds a mark at its start, it
+/// crashed or was killed during that reading. It then skips the source: for 1 min after the first crash, and twice as
+/// long after each further one, up to a day.
 ///
-/// The folder is a tmpfs, so marks cost no flash and end with a reboot. Without the folder, everything is read
-/// unmarked.
+/// The folder is a tmpfs, so marks cost no flash and end with a reboot. Without the folder, the agent reads without
+/// marks.
 final class ReadingMarks: OutsideWatch {
     private struct Entry {
         var mark: ReadingMark
@@ -24,7 +25,7 @@ final class ReadingMarks: OutsideWatch {
     private let now: @Sendable () -> Instant
     private let entries = Mutex<[String: Entry]>([:])
 
-    /// - Parameter folder: created if it is missing.
+    /// - Parameter folder: folder of the marks, which is created if it is missing.
     init(in folder: String, now: @escaping @Sendable () -> Instant = { .now }, log: Logger) {
         (self.folder, self.now) = (folder, now)
         mkdir(folder, 0o700)
@@ -54,7 +55,7 @@ final class ReadingMarks: OutsideWatch {
             guard let mark = entry.mark.begun(at: now()) else { return false }
             entry.mark = mark
             entry.readers += 1
-            // Sources beyond the limit are read without a mark.
+            // Read sources beyond the limit without a mark.
             guard entries[name] != nil || entries.count < Self.limit else { return true }
             entries[name] = entry
             if entry.readers == 1 { write(mark, to: name) }
@@ -72,7 +73,7 @@ final class ReadingMarks: OutsideWatch {
         }
     }
 
-    /// Removes the marks of running readings, as the agent ends normally.
+    /// Removes the marks of running readings. Call this when the agent ends normally.
     func finish() {
         entries.withLock { entries in
             for (name, entry) in entries where entry.readers > 0 { unlink(path(name)) }
@@ -86,8 +87,8 @@ final class ReadingMarks: OutsideWatch {
 
     // MARK: Files
 
-    /// Returns a name such as `captive-api-0123456789abcdef`, hashed, as names from outside must not become parts of a
-    /// path.
+    /// Returns a file name such as `captive-api-0123456789abcdef`. Hashes the source's name, because text from outside
+    /// must not become part of a path.
     static func fileName(_ source: OutsideSource) -> String {
         "\(source.kind.rawValue)-\(Hex.string(SHA256.hash(data: Array(source.name.utf8)).prefix(8)))"
     }
@@ -116,7 +117,7 @@ final class ReadingMarks: OutsideWatch {
         return String(decoding: bytes.prefix(max(count, 0)).prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
     }
 
-    /// Writes a mark. A crash can cut the line short. Readers refuse such a mark, so this needs no rename.
+    /// Writes a mark. A crash can cut the line short. Such a mark is ignored, so the file is not replaced atomically.
     private func write(_ mark: ReadingMark, to name: String) {
         let file = open(path(name), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard file >= 0 else { return }

@@ -11,7 +11,7 @@ extension DeviceAgent {
     func checkRadio(of station: Station) {
         AgentLoop.begin { [weak self] in
             do throws(NetlinkError) {
-                // Without a link there is nothing to request.
+                // Without a link the firmware is not asked, so the result proves nothing.
                 guard try await station.radio.station() != nil else { return }
                 self?.handle(.radioAnswered(station.id, true))
             } catch {
@@ -20,14 +20,14 @@ extension DeviceAgent {
         }
     }
 
-    /// Reports errors of a silent firmware. Other errors concern the interface or the request.
+    /// Reports an error that means that the firmware is silent. Other errors concern the interface or the request.
     func reportUnanswered(_ error: NetlinkError, by station: Station) {
         guard error.isFirmwareSilent else { return }
         log.debug("\(error)")
         handle(.radioAnswered(station.id, false))
     }
 
-    /// Ends the link or the driver's join: some drivers refuse scans until then.
+    /// Ends the link or the driver's join. Some drivers refuse scans until then.
     func disconnect(_ station: Station) {
         Task {
             do throws(SupplicantError) { try await station.supplicant.leave() } catch { log.debug("\(error)") }
@@ -87,8 +87,8 @@ extension DeviceAgent {
         recordRadio(of: station)
     }
 
-    /// Reads the radio's abilities. Makes root's helper record the device behind the interface, for when the interface
-    /// is gone.
+    /// Reads the radio's abilities. Makes root's helper record the device behind the interface, so that the helper can
+    /// rebind its driver even if the interface is gone.
     func recordRadio(of station: Station) {
         Task { _ = try? await station.radio.abilities() }
         radioHelper.ask(.remember(station.interface)) { [log] problem in
@@ -139,7 +139,7 @@ extension DeviceAgent {
 }
 
 extension NetlinkError {
-    /// Whether the driver got no answer from its firmware, or the firmware refused.
+    /// True if the firmware did not answer the driver, or refused the request.
     var isFirmwareSilent: Bool {
         if case .timedOut = reason { return true }
         return errno == EIO || errno == ETIMEDOUT || errno == EBADE

@@ -5,7 +5,7 @@ import Linux
 final class RadioHelper {
     /// Path of the helper's socket in the package's unit.
     static nonisolated let packagedSocket = "/run/altnet-radio.sock"
-    /// Time limit of an answer, in which a driver may load its firmware.
+    /// Time limit of an answer, long enough for a driver to load its firmware.
     private static nonisolated let answerLimit = Duration.seconds(40)
     /// Maximum length of an answer in bytes.
     private static nonisolated let longestAnswer = 512
@@ -27,7 +27,7 @@ final class RadioHelper {
     private var exchanges: [UInt64: HelperExchange] = [:]
     private var count: UInt64 = 0
 
-    /// - Parameter onEnd: called once, with the problem, if any.
+    /// - Parameter onEnd: called once with the problem; nil after success.
     func ask(_ question: Question, onEnd: @escaping (String?) -> Void) {
         count += 1
         let number = count
@@ -44,7 +44,7 @@ final class RadioHelper {
         }
     }
 
-    /// Parses the helper's last line: "ok", or "refused" and the reason.
+    /// Parses the helper's line: "ok", or "refused" and the reason. Returns the problem; nil for "ok".
     static nonisolated func problem(in answer: Result<[UInt8], HelperFailure>) -> String? {
         switch answer {
         case .success(let bytes):

@@ -2,8 +2,8 @@ import AgentCore
 import AgentModel
 import KeyFile
 
-/// Recovery steps taken, in a file of the state directory, so that restarts cannot cause a loop of steps. Written for
-/// rare steps only, at most about twenty times an hour.
+/// The recovery steps taken, in a file of the state directory, so that restarts cannot cause a loop of steps. The file
+/// is written for rare steps only, at most about twenty times an hour.
 ///
 /// Times are on the boot clock (`CLOCK_BOOTTIME`) of the boot named in the file. A step of an earlier boot counts as
 /// taken now.
@@ -12,7 +12,7 @@ struct RecoveryFile: BootRecord {
 
     static let name = "recovery"
     private static let version = "altnet-recovery 1"
-    /// Maximum length of the file in bytes, far above eight lines.
+    /// Maximum length of the file in bytes, far more than eight lines need.
     private static let longest = 1024
 
     private var file: SmallFile { SmallFile(directory: directory, name: Self.name, longest: Self.longest) }
@@ -47,12 +47,12 @@ struct RecoveryFile: BootRecord {
         for line in lines {
             let words = line.split(separator: " ")
             if words == ["needsPowerCycle"] {
-                // A new boot may have cut the chip's power.
+                // Forget the need after a new boot, which may have been a power cycle.
                 memory.needsPowerCycle = isThisStart
             } else if words.count == 2, let step = RecoverySteps.Step(rawValue: String(words[0])),
                 let milliseconds = Int64(words[1])
             {
-                // A future time would block the step forever.
+                // A time in the future would block the step, so replace it.
                 let moment = Instant(milliseconds: milliseconds)
                 memory.setPerformed(step, at: isThisStart && milliseconds >= 0 && moment <= now ? moment : now)
             }

@@ -23,7 +23,7 @@ struct SmallFile: Sendable {
     }
 }
 
-/// A small file about one boot, whose ID it contains.
+/// A small file about one boot. It contains the boot's ID.
 protocol BootRecord: Sendable {
     associatedtype Content: Sendable
 
@@ -32,7 +32,7 @@ protocol BootRecord: Sendable {
     func write(_ content: Content, boot: String) throws(KeyFileError)
 }
 
-/// Writes such a file on the disk loop, one version after the other.
+/// Writes the record on the disk loop, one version after the other.
 actor BootRecordStore<Record: BootRecord> {
     nonisolated var unownedExecutor: UnownedSerialExecutor { DiskLoop.sharedUnownedExecutor }
 

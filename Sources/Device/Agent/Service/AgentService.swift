@@ -10,7 +10,7 @@ import Synchronization
 
 /// Runs the agent as a service, from start to the final signal, and notifies the service manager.
 public enum AgentService {
-    /// Catches the service's signals from now on, so that none ends the process. Call this first.
+    /// Catches the service's signals from now on, so that they do not end the process. Call this first.
     public static func catchSignals() throws(SystemError) -> ProcessSignals {
         try ProcessSignals([SIGTERM, SIGINT, SIGHUP])
     }
@@ -22,28 +22,28 @@ public enum AgentService {
     /// on the first thread before any secret is in memory.
     ///
     /// Restarts the process unless `$GLIBC_TUNABLES` has `glibc.malloc.tcache_count=0`, as in `altnet.service`: glibc
-    /// otherwise keeps small blocks for each thread. On another thread the process would look ended for a moment.
+    /// otherwise keeps small blocks for each thread. A restart from another thread would look like the process's end.
     public static func overwriteFreedMemory() {
         let setting = "glibc.malloc.tcache_count=0"
         let tunables = getenv("GLIBC_TUNABLES").map { String(cString: $0) } ?? ""
         if !tunables.split(separator: ":").contains(Substring(setting)) {
             setenv("GLIBC_TUNABLES", tunables.isEmpty ? setting : "\(tunables):\(setting)", 1)
-            // Returns only on failure. The agent then continues without it.
+            // `execv` returns only on failure. The agent then continues without the setting.
             execv("/proc/self/exe", CommandLine.unsafeArgv)
         }
         _ = memory_overwrite_freed()
     }
 
-    /// Runs until SIGTERM or SIGINT. The link stays up. SIGHUP reloads the settings.
+    /// Runs until SIGTERM or SIGINT, and leaves the link up. SIGHUP reloads the settings.
     /// - Parameters:
     ///   - settings: settings from `source` at the start.
-    ///   - signals: result of `catchSignals()`; earlier signals are handled first.
+    ///   - signals: result of `catchSignals()`. Signals caught before this call are handled first.
     ///   - sink: destination of the log.
     public static func run(
         _ settings: AgentSettings, from source: SettingsSource, _ signals: ProcessSignals, logTo sink: LogSink
     ) async throws {
         forbidCoreDumps()
-        // systemd creates these on a board; on a development machine they are missing.
+        // systemd creates these folders on a board. On a development machine they are missing.
         mkdir(settings.socketFolder, 0o755)
         mkdir(settings.stateDirectory, 0o700)
         let log = Logger(label: "altnet") { _ in SinkLogHandler(sink) }
@@ -70,7 +70,7 @@ public enum AgentService {
                 if reload.isPending { await running.device.apply(reload.running) }
             case .failed(let error): throw error
             case .signal(SIGHUP):
-                // Send nothing during the start: READY would report it as finished.
+                // Send nothing during the start: READY would report the start as finished.
                 if isReady { manager?.notify(.reloading(at: .sinceBoot)) }
                 await reload.run(source, sink, agent?.device, log)
                 if isReady { manager?.notify(.ready) }
@@ -90,7 +90,7 @@ public enum AgentService {
         case signal(Int32)
     }
 
-    /// Forbids core dumps, as the process's memory contains passwords.
+    /// Forbids core dumps, because the process's memory contains passwords.
     private static func forbidCoreDumps() {
         var none = rlimit(rlim_cur: 0, rlim_max: 0)
         setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
@@ -110,7 +110,7 @@ private struct RunningAgent: Sendable {
     private let log: Logger
     private let tasks = TaskBag()
 
-    /// Returns when programs of this machine can connect.
+    /// Starts the agent. Returns when programs of this machine can connect.
     init(_ settings: AgentSettings, _ manager: ServiceManager?, _ log: Logger) async throws {
         (self.manager, self.log) = (manager, log)
         group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
@@ -126,7 +126,7 @@ private struct RunningAgent: Sendable {
         ) { notice in log.log(level: notice.level, "\(notice)") }
         if settings.hasWebInterface { tasks.add(Task { await page.follow(hub) }) }
         server.serve(device.keys)
-        // Start this first: it fails if another agent is running, whose supplicant must not be touched.
+        // Start the server first: it fails if another agent is running, whose wpa_supplicant must stay untouched.
         try await server.start(inNetwork: false)
         let accessPointPage = AccessPointPage(page, on: group.next()) { [device] in
             Task { await device.browserAsked() }
@@ -148,7 +148,7 @@ private struct RunningAgent: Sendable {
         log.notice("altnet \(Version.current) started for \(settings.interface), listening at \(settings.socketPath)")
     }
 
-    /// Name for which the board's mDNS responder answers (RFC 6762, 3), if it has one.
+    /// The board's name in multicast DNS (RFC 6762, 3), such as `pump.local`; nil without a host name.
     private static var localName: String? {
         var name = [CChar](repeating: 0, count: 65)
         guard gethostname(&name, name.count - 1) == 0 else { return nil }

@@ -2,7 +2,7 @@ import AgentModel
 import Glibc
 
 extension DeviceAgent {
-    /// Interfaces with a `phy80211` in sysfs.
+    /// Names of the Wi-Fi interfaces, which have a `phy80211` in sysfs.
     static var wirelessInterfaces: [String] {
         guard let folder = opendir("/sys/class/net") else { return [] }
         defer { closedir(folder) }

@@ -9,7 +9,7 @@ import Synchronization
 ///
 /// Never blocks a thread: if the reader is too slow, lines are dropped and the next line contains their number.
 public final class LogSink: Sendable {
-    /// Whether systemd's journal reads the log. It adds the time and takes levels as numbers.
+    /// True if systemd's journal reads the log. The journal adds the time, and reads levels as numbers.
     let isJournal: Bool
     private let lines: LineStream
     private let threshold = Mutex(Logger.Level.notice)
@@ -18,7 +18,9 @@ public final class LogSink: Sendable {
     /// Maximum length of a line in bytes, below the journal's limit. Longer lines are cut.
     static let longestLine = 8192
 
-    /// - Parameter descriptor: descriptor that stays open for writing while the sink is in use.
+    /// - Parameters:
+    ///   - descriptor: descriptor that stays open for writing while the sink is in use.
+    ///   - journal: value of `$JOURNAL_STREAM`.
     public init(descriptor: Int32 = STDERR_FILENO, journal: String? = nil) {
         let isJournal = journal.map { Self.isStream($0, descriptor) } ?? false
         self.isJournal = isJournal
@@ -38,7 +40,7 @@ public final class LogSink: Sendable {
         lines.put(Self.form(line, level, isJournal: isJournal))
     }
 
-    /// Logs why the agent cannot run, at any level.
+    /// Logs the reason why the agent cannot run, whatever the log level.
     public func complain(_ line: String) { put(line.printable, .critical) }
 
     public func flush(within limit: Duration = .seconds(1)) { lines.flush(within: limit) }
@@ -48,7 +50,7 @@ public final class LogSink: Sendable {
         return Array((start + line).utf8.prefix(longestLine - 1)) + [UInt8(ascii: "\n")]
     }
 
-    /// Whether `$JOURNAL_STREAM`, a device and inode number, is this file (systemd.exec(5)).
+    /// Returns true if the device and inode number in `$JOURNAL_STREAM` are those of this file (systemd.exec(5)).
     private static func isStream(_ journal: String, _ descriptor: Int32) -> Bool {
         var status = stat()
         return fstat(descriptor, &status) == 0 && journal == "\(status.st_dev):\(status.st_ino)"

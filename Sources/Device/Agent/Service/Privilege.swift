@@ -4,12 +4,12 @@ import Glibc
 enum Privilege {
     private static let networkAdministration: UInt64 = 1 << 12
 
-    /// True if the process may configure networks, or if that cannot be determined.
+    /// True if the process may configure networks, or if its capabilities are unknown.
     static var mayConfigureNetworks: Bool {
         capabilities(in: content(of: "/proc/self/status")).map { $0 & networkAdministration != 0 } ?? true
     }
 
-    /// Returns the effective capabilities in `/proc/self/status`.
+    /// Returns the effective capabilities from the content of `/proc/self/status`; nil if it has none.
     static func capabilities(in status: String) -> UInt64? {
         status.split(separator: "\n").first { $0.hasPrefix("CapEff:") }
             .flatMap { line in line.split(whereSeparator: { $0 == ":" || $0 == "\t" }).last }

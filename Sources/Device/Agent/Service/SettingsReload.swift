@@ -6,9 +6,8 @@ struct SettingsReload {
     /// True once a reload has changed `running`.
     private(set) var isPending = false
 
-    /// Reads the settings, applies those that need no restart and logs the result for each change. Changes nothing on
-    /// an error.
-    /// - Parameter agent: nil while it is starting.
+    /// Reads the settings, applies the changes that need no restart and logs each change. An error changes nothing.
+    /// - Parameter agent: the running agent; nil while it is starting.
     mutating func run(_ source: SettingsSource, _ sink: LogSink, _ agent: DeviceAgent?, _ log: Logger) async {
         guard source.file != nil else {
             log.warning("cannot reload: the agent was started without --settings")

@@ -15,13 +15,13 @@ struct StoragePlace {
         self.folder = folder
     }
 
-    /// Reason why nothing can be stored, with a remedy; nil if none is known.
+    /// Reason why the agent cannot store its state, with a remedy; nil if it can, or if the reason is unknown.
     var problem: String? {
         var system = statvfs()
         guard folder != "/dev", !folder.hasPrefix("/dev/"), statvfs(folder, &system) == 0 else { return nil }
         let remedy =
             if system.f_flag & UInt(ST_RDONLY) != 0 {
-                "is read-only: mount it for writing, or set ALTNET_KEYFILE to a partition that is"
+                "is read-only: mount it for writing, or set ALTNET_KEYFILE to a path on a writable one"
             } else if system.f_bavail == 0 {
                 "is full: free some space"
             } else if faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) != 0 {

@@ -3,7 +3,8 @@ import AgentModel
 import Glibc
 import Linux
 
-/// A fault that stops the agent and may end without its help. The agent waits and logs the remedy once.
+/// A missing part without which the agent cannot work, such as an interface. The agent waits for the part and logs the
+/// remedy once.
 enum Trouble: Hashable {
     case noWiFi
     case noInterface(String, others: [String])
@@ -56,13 +57,13 @@ enum Trouble: Hashable {
 }
 
 extension Trouble.SupplicantTrouble {
-    /// Finds out why nothing answers at a control socket.
+    /// Determines why wpa_supplicant does not answer at its control socket.
     /// - Parameter programs: possible paths of wpa_supplicant.
     init(
         socket: String,
         programs: [String] = ["/usr/sbin", "/sbin", "/usr/local/sbin", "/usr/bin"].map { $0 + "/wpa_supplicant" }
     ) {
-        // Check with the effective user, not the real one.
+        // Check the permissions of the effective user, not of the real one.
         if faccessat(AT_FDCWD, socket, R_OK | W_OK, AT_EACCESS) == 0 {
             self = .silent
         } else if errno == EACCES || errno == EPERM {

@@ -2,11 +2,10 @@ import Linux
 import Logging
 import NIOCore
 
-/// Notifies the service manager while every part of the agent is alive.
+/// Notifies the service manager while every part of the agent makes progress.
 ///
-/// Before each notification it visits all required queues. A stuck queue stops the round and all further notifications.
-///
-/// It has a clock of its own rather than the agent's loop, whose hangs it must report.
+/// Before each notification, the watchdog waits until each required queue has run a job. A stuck queue prevents all
+/// further notifications. The watchdog's clock does not depend on the agent's loop, because that loop may be stuck.
 struct Watchdog: Sendable {
     /// A queue that must make progress.
     struct Check: Sendable {
@@ -37,8 +36,8 @@ struct Watchdog: Sendable {
         }
     }
 
-    /// Returns half the time after which the manager considers the service dead (sd_watchdog_enabled(3)).
-    /// - Returns: nil if it expects no notification, or that of another process.
+    /// Returns half the time after which the manager considers the service dead (sd_watchdog_enabled(3)); nil if the
+    /// manager does not expect this process to notify it.
     static func interval(limit: String?, process: String?, ownProcess: Int32) -> Duration? {
         guard let limit = limit.flatMap({ Int64($0) }), limit > 0 else { return nil }
         guard process.map({ Int32($0) == ownProcess }) ?? true else { return nil }
@@ -56,6 +55,6 @@ extension Watchdog.Check {
     }
 }
 
-/// Function instead of a closure, which would not hop to the loop. The check of the loop keeps the optimiser from
-/// removing the hop.
+/// Runs a job on the agent's loop. A closure would not switch to the loop, and without the precondition the optimiser
+/// would remove the switch.
 @AgentLoop private func visitAgentLoop() { AgentLoop.shared.preconditionIsolated() }

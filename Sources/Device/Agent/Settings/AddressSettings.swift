@@ -8,7 +8,7 @@ public enum AddressClient: String, CaseIterable, Sendable {
 
 /// Program that gets the network's name servers.
 public enum ResolverChoice: String, CaseIterable, Sendable {
-    /// The first available of the next three choices.
+    /// The first of the next three choices that is available.
     case auto
     case resolved
     case resolvconf
@@ -19,10 +19,10 @@ public enum ResolverChoice: String, CaseIterable, Sendable {
 public enum DHCPIdentity: Sendable, Hashable {
     case hardware
     case text(ClientIdentifier)
-    /// Identifier made of device and interface (RFC 4361, 6.1).
+    /// Identifier derived from the device ID and the interface (RFC 4361, 6.1).
     case device
 
-    /// - Parameter setting: `hardware`, `duid`, or `text:` with 1 to 254 bytes.
+    /// - Parameter setting: `hardware`, `duid`, or `text:` followed by 1 to 254 bytes.
     init?(_ setting: String) {
         switch setting {
         case "hardware": self = .hardware
@@ -35,13 +35,13 @@ public enum DHCPIdentity: Sendable, Hashable {
         }
     }
 
-    /// - Parameter deviceId: hashed, so that servers cannot read it.
+    /// - Parameter deviceId: ID of the device. The identifier contains a hash of it, so servers cannot read the ID.
     public func identifier(deviceId: String, interface: String) -> ClientIdentifier {
         switch self {
         case .hardware: return .hardware
         case .text(let identifier): return identifier
         case .device:
-            // DUID-UUID (RFC 6355, 4), with a UUID of version 8 (RFC 9562, 5.8).
+            // A DUID-UUID (RFC 6355, 4) with a UUID of version 8 (RFC 9562, 5.8).
             var uuid = Array(SHA256.hash(data: Array("altnet DUID ".utf8) + Array(deviceId.utf8)).prefix(16))
             uuid[6] = uuid[6] & 0x0f | 0x80
             uuid[8] = uuid[8] & 0x3f | 0x80

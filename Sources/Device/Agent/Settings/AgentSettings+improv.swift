@@ -4,10 +4,10 @@ import AgentModel
 public struct ImprovOptions: Sendable, Equatable {
     /// Time after the button in which Bluetooth clients may send a network.
     public var window: Duration
-    /// Whether the same time is granted after the start to a device without a network.
+    /// True to accept a network for the same time after the start, if no network is stored.
     public var isOpenAtStart: Bool
     public var page: String?
-    /// Folder of the light and path of the program that identify the device.
+    /// Folder of the light, and path of the program, with which the device identifies itself.
     public var light: String?
     public var identifyProgram: String?
 }
@@ -42,7 +42,7 @@ extension ImprovOptions {
             && text.utf8.count <= 200 && text.utf8.allSatisfy { (0x21...0x7e).contains($0) }
     }
 
-    /// Whether the name is one folder below `/sys/class/leds`.
+    /// Returns true if the name is that of a single folder in `/sys/class/leds`.
     static func isLight(_ name: String) -> Bool {
         (1...64).contains(name.utf8.count) && name != "." && name != ".."
             && name.utf8.allSatisfy { (0x21...0x7e).contains($0) && $0 != UInt8(ascii: "/") }

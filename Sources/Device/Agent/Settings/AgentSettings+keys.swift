@@ -2,15 +2,15 @@ import Glibc
 import KeyFile
 
 extension AgentSettings {
-    /// Name of the root key's credential in systemd.
+    /// Name of the systemd credential that contains the root key.
     static let rootKeyCredential = "altnet.root-key"
 
-    /// Root key of a packaged device, readable by root only; systemd passes it to the agent.
+    /// Path of the root key on a packaged device. Only root can read the file; systemd passes it to the agent.
     package static let packagedRootKey = packagedKeys + "/root-key"
     private static let packagedKeys = "/etc/altnet/keys"
 
-    /// Place of store and root key. The root key is the first of: file in the settings, systemd's credential, readable
-    /// file of a packaged device, file in the state directory.
+    /// Place of the store and of the root key. The root key is in the first of these places: the file in the settings,
+    /// systemd's credential, the packaged device's file if the agent can read it, the state directory.
     package var storePlace: StorePlace {
         StorePlace(path: keyFilePath, rootKey: rootKeyPlace, anchorPath: keyFileAnchorPath)
     }
@@ -21,7 +21,7 @@ extension AgentSettings {
             return .credential(name: Self.rootKeyCredential, directory: directory)
         }
         let own = stateDirectory + "/root-key"
-        // After a factory reset there is neither. Create the new one where systemd finds it.
+        // After a factory reset neither file exists. Create the new root key where systemd finds it.
         let isPackaged =
             access(Self.packagedRootKey, R_OK) == 0
             || access(own, F_OK) != 0 && access(Self.packagedKeys, R_OK | X_OK) == 0

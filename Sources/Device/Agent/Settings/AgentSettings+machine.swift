@@ -4,11 +4,11 @@ import Glibc
 import KeyFile
 
 extension AgentSettings {
-    /// Problems of valid settings on this machine.
+    /// Problems that valid settings cause on this machine.
     public struct Fit: Sendable {
         /// Problems that prevent the start of the agent.
         public var problems: [String] = []
-        /// Problems that make the agent wait, or do without something.
+        /// Problems despite which the agent starts. It waits, or works without the missing part.
         public var remarks: [String] = []
     }
 
@@ -33,7 +33,7 @@ extension AgentSettings {
         } catch .system(_, let path, let errno) where errno == EACCES || errno == EPERM {
             fit.remarks.append("ALTNET_ROOT_KEY: \(path.printable) is not readable by this user and was not checked")
         } catch .system(_, _, ENOENT) {
-            // The first network creates it.
+            // The agent creates the root key with the first network.
         } catch {
             fit.problems.append("ALTNET_ROOT_KEY: \(error)")
         }

@@ -2,7 +2,7 @@ import AgentModel
 import Failover
 
 extension PolicySettings {
-    /// - Parameter required: required level; `link` needs no validation.
+    /// - Parameter required: the connectivity that a network must have. `link` disables validation.
     init(from reader: inout SettingsReader, required: ReachLevel) {
         self.init()
         twoPointFour = Thresholds(
@@ -31,10 +31,10 @@ extension PolicySettings {
         if required == .link { validation = nil }
     }
 
-    /// Records contradictions. Either of two settings may be the wrong one; the policy names one.
+    /// Refuses settings that contradict each other. Either may be wrong; the error is reported for one of them.
     private func refuseContradictions(to reader: inout SettingsReader) {
         for pair in Pair.allCases {
-            // Other contradictions cannot result from settings.
+            // Only pairs can contradict: the reader has already checked the range of each setting.
             guard let contradiction = contradiction(in: pair) else { continue }
             let (setting, others, problem): (Setting, [Setting], String) =
                 switch pair {
@@ -61,14 +61,14 @@ extension PolicySettings.Validation {
         strikes = reader.number(.validationStrikes)
         retry = reader.seconds(.validationRetry)
         signInLimit = reader.seconds(.signInLimit)
-        // If only the limit is set, it applies to both.
+        // If ALTNET_VALIDATION_DOUBT_LIMIT_S is not set, ALTNET_VALIDATION_LIMIT_S also limits checks in doubt.
         let doubtLimit = reader.seconds(.validationDoubtLimit)
         self.doubtLimit = reader.isSet(.validationDoubtLimit) ? doubtLimit : min(doubtLimit, limit)
     }
 }
 
 extension BackOff {
-    /// Replaces the first wait, which is also the shortest.
+    /// Replaces the first wait. Raises the last wait to at least the first.
     mutating func setFirst(with first: Duration) {
         self.first = first
         last = max(first, last)

@@ -2,7 +2,7 @@ import Failover
 import Logging
 
 extension AgentSettings {
-    /// Opens the configured recording. Returns nil without one, or on an error.
+    /// Opens the recording. Returns nil if the settings have none, or on an error.
     func recording(log: Logger) -> Recording? {
         guard let recordPath else { return nil }
         do throws(RecordError) {

@@ -8,7 +8,7 @@ extension AgentSettings {
             relays: UserGroup.number(of: "altnet-mqtt").map { RelayAccess(group: $0, role: brokerRole) })
     }
 
-    /// Listener for apps in the network; nil without a port or certificate.
+    /// Returns the settings of the listener for apps in the network; nil without a port or a certificate.
     /// - Parameter page: page for browsers; nil for none.
     func lanListener(
         for identity: DeviceIdentity, _ keys: any AppKeyDirectory, page: DevicePage? = nil

@@ -5,26 +5,26 @@ import DHCP
 import Failover
 import Logging
 
-/// All settings of the agent: on a board from a commented file, on a development machine from environment variables
-/// with equal names.
+/// All settings of the agent. A board reads them from a commented file, and a development machine from environment
+/// variables with the same names.
 public struct AgentSettings: Sendable {
     public var interface: String
-    /// Second interface, which joins the next network before the current one is left.
+    /// Second interface, which joins the next network before the agent leaves the current one; nil for none.
     public var spareInterface: String?
-    /// Missed beacons after which a silent access point is probed while the device is in use; 0 for never.
+    /// Number of missed beacons after which the agent probes the access point, while the device is in use; 0 for never.
     public var silentBeacons: Int
-    /// Time between checks of the access point while the device sends little; nil for none.
+    /// Time between checks of the access point while the device sends little; nil for no checks.
     public var idlePace: Duration?
     /// Folder of wpa_supplicant's control sockets, which have the interfaces' names.
     public var supplicantDirectory: String
-    /// Country code of two capital letters, or 00; nil to leave it to others.
+    /// Country code of two capital letters, or 00; nil to leave the country to wpa_supplicant and the kernel.
     public var country: String?
     public var powerSave: PowerSaveChoice
     /// Strongest allowed step to recover the radio.
     package var recovery: RecoverySteps.Reach
     public var easyConnect: EasyConnectChoice
     public var addressClient: AddressClient
-    /// Program that gets the name servers. Root's helper reads this setting too, and is not called for `none`.
+    /// Program that gets the name servers. Root's helper reads this setting too. The agent does not call it for `none`.
     public var resolver: ResolverChoice
     /// Metric of the default route, 1 to 1,000,000.
     public var routeMetric: UInt32
@@ -32,9 +32,9 @@ public struct AgentSettings: Sendable {
     public var dhcpIdentity: DHCPIdentity
     public var dhcpHostName: HostName?
     public var isDHCPAnonymous: Bool
-    /// Folder of the identity, and of key file and root key unless these have their own settings.
+    /// Folder of the identity. The key file and the root key are also there, unless they have their own settings.
     public var stateDirectory: String
-    /// Path of a file, or of a partition on a flash chip or block device.
+    /// Path of the key file: a file, or a partition of a flash chip or block device.
     public var keyFilePath: String
     public var rootKeyPath: String?
     /// Path of the key file's anchor; nil for none.
@@ -51,10 +51,10 @@ public struct AgentSettings: Sendable {
     /// TCP port for apps in the network; nil for none.
     public var lanPort: Int?
     public var lanConnections: Int
-    /// Whether the owner's key is also accepted as a pre-shared key of TLS.
+    /// True to accept the owner's key also as a pre-shared key of TLS.
     var acceptsPreSharedKey: Bool
     var hasWebInterface: Bool
-    /// Code for pairing an app, and the life of an invitation in seconds.
+    /// Code that `altnet pair --show` shows, and the lifetime of its invitation.
     public var pairingCode: PairingCodeChoice
     public var pairingCodeLife: Duration
     public var maximumBackups: Int
@@ -63,7 +63,7 @@ public struct AgentSettings: Sendable {
     public var connectivity: ConnectivitySettings
     /// File for the recording of the policy; nil for none.
     public var recordPath: String?
-    /// Limit of the recording, in bytes.
+    /// Maximum size of the recording in bytes.
     public var recordLimit: Int
     /// Setup access point; nil if it is disabled.
     public var setupAccessPoint: SetupAccessPointSettings?
@@ -84,7 +84,7 @@ public struct AgentSettings: Sendable {
     public let remarks: [String]
     public let warnings: [String]
 
-    /// - Parameter environment: variables by name. Besides `ALTNET_` variables, only `CREDENTIALS_DIRECTORY` is used.
+    /// - Parameter environment: variables by name. Only `ALTNET_` variables and `CREDENTIALS_DIRECTORY` are used.
     /// - Throws: all invalid settings.
     public init(environment: [String: String]) throws(InvalidSettings) {
         try self.init(SettingsSource(environment: environment).collect(), environment: environment)
@@ -149,7 +149,7 @@ public struct AgentSettings: Sendable {
 }
 
 extension [InvalidSetting] {
-    /// The problems in the order of the file, followed by those of settings from elsewhere.
+    /// The problems in the order of the file's lines. Problems of other sources are at the end.
     fileprivate var inOrderOfLines: [InvalidSetting] {
         let line = { (problem: InvalidSetting) in
             if case .file(_, let line)? = problem.origin { line } else { Int.max }

@@ -1,6 +1,6 @@
 import AgentModel
 
-/// Times at which the device listens for a configurator of Wi-Fi Easy Connect (DPP).
+/// Condition under which the device listens for a configurator of Wi-Fi Easy Connect (DPP).
 public enum EasyConnectChoice: String, Sendable, CaseIterable {
     case off
     case unprovisioned

@@ -4,7 +4,7 @@ public struct InvalidSetting: Error, Equatable, CustomStringConvertible {
     public let name: String
     public let problem: String
     public let allowed: String
-    /// Origin of the setting; nil if it is not set but contradicts another one.
+    /// Origin of the setting; nil if it is not set and its default contradicts another setting.
     public let origin: SettingOrigin?
 
     init(_ name: String, _ problem: String, allowed: String, origin: SettingOrigin? = nil) {
@@ -19,7 +19,7 @@ public struct InvalidSetting: Error, Equatable, CustomStringConvertible {
 
 public enum SettingOrigin: Sendable, Equatable, CustomStringConvertible {
     case environment
-    /// A line of a file. The line counts from 1.
+    /// A line of a file. The number of the line counts from 1.
     case file(path: String, line: Int)
 
     public var description: String {
@@ -32,7 +32,7 @@ public enum SettingOrigin: Sendable, Equatable, CustomStringConvertible {
 
 public struct InvalidSettings: Error, Equatable, CustomStringConvertible {
     public let problems: [InvalidSetting]
-    /// Limit of problems in a message. Further ones are only counted.
+    /// Maximum number of problems in a message. Further problems are only counted.
     static let reportLimit = 50
 
     public var lines: [String] {
@@ -42,7 +42,7 @@ public struct InvalidSettings: Error, Equatable, CustomStringConvertible {
 
     public var description: String { lines.joined(separator: "\n") }
 
-    /// The problems in one line: the first one and the number of further ones.
+    /// The problems in one line: the first problem and the number of further problems.
     public var summary: String {
         let more = problems.count > 1 ? " (and \(problems.count - 1) more: see 'altnet agent --check-config')" : ""
         return problems.prefix(1).map(\.description).joined() + more
@@ -50,7 +50,7 @@ public struct InvalidSettings: Error, Equatable, CustomStringConvertible {
 }
 
 extension String {
-    /// Printable quotation of a value, cut to 80 characters.
+    /// The value in quotes: printable, without credentials, cut to 80 characters.
     var quoted: String {
         let text = String(withoutCredentials.prefix(81)).printable
         return "\"\(text.count > 80 ? text.prefix(80) + "..." : text[...])\""

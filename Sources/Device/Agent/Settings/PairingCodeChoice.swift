@@ -1,7 +1,7 @@
 /// Code that a user gets to pair an app.
 public enum PairingCodeChoice: String, Sendable, CaseIterable {
-    /// The owner's key, valid without limit.
+    /// The owner's key, which never expires.
     case owner
-    /// An invitation, for one app with a key of its own.
+    /// An invitation for one app, which gets its own key.
     case invitation
 }

@@ -8,7 +8,7 @@ public enum PowerSave: String, Sendable, CaseIterable {
     /// The driver decides on power save.
     case driver
 
-    /// Value for a new interface; nil to leave it unchanged.
+    /// Value to set on a new interface; nil to leave power save unchanged.
     var isOn: Bool? {
         switch self {
         case .off, .traffic: false
@@ -19,7 +19,7 @@ public enum PowerSave: String, Sendable, CaseIterable {
 }
 
 public struct PowerSaveChoice: Sendable, Hashable {
-    /// Choice for other networks, and without a network.
+    /// Choice for networks that are not in `networks`, and without a network.
     public let others: PowerSave
     public let networks: [SSID: PowerSave]
 
@@ -28,8 +28,8 @@ public struct PowerSaveChoice: Sendable, Hashable {
 
 extension [SSID: PowerSave] {
     /// - Parameter setting: names with `off`, `on` or `traffic`, as in `Garden=on;Shed=traffic`. A semicolon in a name
-    ///   is `\x3b`. `driver` is not allowed, as a driver's own value is unknown once it was changed.
-    /// - Returns: nil if it is malformed or a name occurs twice.
+    ///   is `\x3b`. `driver` is not allowed, because the driver's value is unknown once it was changed.
+    /// - Returns: nil if the setting is malformed or a name occurs twice.
     init?(powerSave setting: String) {
         self.init()
         for entry in setting.split(separator: ";", omittingEmptySubsequences: false) {

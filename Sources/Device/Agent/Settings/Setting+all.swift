@@ -5,7 +5,7 @@ import Failover
 import KeyFile
 
 extension Setting {
-    /// All settings in the order of the documentation. Computed, as a running agent does not need them.
+    /// All settings in the order of the documentation. They are computed, because a running agent does not need them.
     package static var groups: [SettingGroup] {
         [
             SettingGroup(

@@ -4,7 +4,7 @@ import Connectivity
 import Failover
 import Logging
 
-// Settings for the network's reach and for logs.
+// Settings for connectivity and for logs.
 extension Setting {
     private static let policy = PolicySettings()
     private static let validation = PolicySettings.Validation()

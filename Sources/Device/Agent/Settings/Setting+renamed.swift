@@ -1,7 +1,7 @@
 import AgentModel
 
 extension Setting {
-    /// Present names of settings by their names in the previous version. The next version refuses the old names.
+    /// New names of settings, by their names in the previous version. The next version refuses the old names.
     static var renamed: [String: String] {
         [
             "ALTNET_RESCUE": "ALTNET_SETUP_AP",

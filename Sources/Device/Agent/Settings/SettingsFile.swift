@@ -2,7 +2,7 @@ import AgentModel
 import Glibc
 
 /// A settings file with `NAME=VALUE` lines: an EnvironmentFile of systemd.exec(5) without ambiguous syntax. Accepted
-/// lines mean the same to systemd; all others are refused.
+/// lines mean the same to systemd; other lines are refused.
 struct SettingsFile {
     struct Entry {
         let name: String
@@ -14,11 +14,11 @@ struct SettingsFile {
     private(set) var problems: [InvalidSetting] = []
     private let path: String
 
-    /// Maximum size in bytes, four times the delivered file.
+    /// Maximum size in bytes, about four times the size of the delivered file.
     static let maximumLength = 64 * 1024
     private static let lineForm = "NAME=VALUE, a comment that begins with # or ;, or nothing"
 
-    /// Reads the valid lines. The others are in `problems`.
+    /// Reads the valid lines. The invalid ones are in `problems`.
     init(path: String) {
         self.path = path
         switch Self.content(of: path) {
@@ -39,7 +39,7 @@ struct SettingsFile {
             do throws(LineFault) {
                 guard let (name, value) = try Self.pair(in: row) else { continue }
                 if let first = lines[name] {
-                    throw LineFault(subject: name, problem: "is set in line \(first) already", allowed: "once")
+                    throw LineFault(subject: name, problem: "is already set in line \(first)", allowed: "once")
                 }
                 lines[name] = index + 1
                 entries.append(Entry(name: name, value: value, line: index + 1))
@@ -137,7 +137,7 @@ extension SettingsFile {
         guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
             return failed("is not a file", "a regular file")
         }
-        // Read one byte more than allowed, to detect a file that grows meanwhile.
+        // Read one byte more than allowed, to detect a file that is too large or grows meanwhile.
         var bytes = [UInt8](repeating: 0, count: maximumLength + 1)
         var count = 0
         while count < bytes.count {

@@ -2,7 +2,8 @@ import AgentModel
 import DHCP
 import Logging
 
-/// Reads settings one by one. Records an invalid one and uses its default, so that all errors are reported together.
+/// Reads one setting after the other. Records an invalid setting and uses its default, so that all errors are reported
+/// together.
 struct SettingsReader {
     struct Given: Sendable, Equatable {
         let text: String
@@ -21,7 +22,7 @@ struct SettingsReader {
         problems.append(InvalidSetting(setting.name, problem, allowed: allowed, origin: origin))
     }
 
-    /// Whether one of these was refused, so that they cannot be compared.
+    /// Returns true if one of these settings was refused, so that they cannot be compared.
     func isRefused(_ settings: Setting...) -> Bool {
         problems.contains { problem in settings.contains { $0.name == problem.name } }
     }
@@ -51,7 +52,7 @@ struct SettingsReader {
         value(of: setting) { text in text.isInterfaceName ? text : nil } ?? setting.example
     }
 
-    /// - Parameter other: interface that is not allowed.
+    /// - Parameter other: interface that the setting must not name.
     mutating func optionalInterface(_ setting: Setting, besides other: String) -> String? {
         value(of: setting, insteadAllowed: "\(setting.form.allowed), other than ALTNET_INTERFACE") { text in
             text.isInterfaceName && text != other ? text : nil
@@ -71,7 +72,7 @@ struct SettingsReader {
         value(of: setting, read: Logger.Level.init(rawValue:)) ?? .notice
     }
 
-    /// Returns one of a few words; nil if not set.
+    /// Returns the choice; nil if the setting is not set or invalid.
     mutating func choice<Choice: RawRepresentable<String>>(_ setting: Setting) -> Choice? {
         value(of: setting, read: Choice.init(rawValue:))
     }
@@ -86,10 +87,10 @@ struct SettingsReader {
 
     mutating func hostName(_ setting: Setting) -> HostName? { value(of: setting, read: HostName.init) }
 
-    /// Unchecked text; nil if not set or empty.
+    /// Returns the unchecked text; nil if the setting is not set or empty.
     func anyText(_ setting: Setting) -> String? { given[setting.name].flatMap { $0.text.isEmpty ? nil : $0.text } }
 
-    /// Value with its own rule; nil if not set or empty.
+    /// Returns the value that `read` parses; nil if the setting is not set, empty or invalid.
     mutating func other<Value>(_ setting: Setting, read: (String) -> Value?) -> Value? {
         guard anyText(setting) != nil else { return nil }
         return value(of: setting, insteadAllowed: "\(setting.form.allowed), such as \(setting.example)", read: read)
@@ -106,7 +107,7 @@ struct SettingsReader {
 }
 
 extension String {
-    /// Whether the kernel accepts the name (dev_valid_name), limited to usual characters.
+    /// True if the kernel accepts the name (dev_valid_name), and it has only letters, digits and `._-`.
     var isInterfaceName: Bool {
         (1...15).contains(utf8.count) && self != "." && self != ".."
             && utf8.allSatisfy { byte in

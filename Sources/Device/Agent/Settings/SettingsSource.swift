@@ -1,6 +1,6 @@
 import AgentModel
 
-/// Source of the settings: an optional file, and the environment, which overrides the file.
+/// Source of the settings: an optional file and the environment. The environment overrides the file.
 public struct SettingsSource: Sendable {
     public let file: String?
     public let environment: [String: String]
@@ -26,7 +26,7 @@ public struct SettingsSource: Sendable {
     struct Collected {
         var given: [String: SettingsReader.Given] = [:]
         var remarks: [String] = []
-        /// One for each name of the previous version.
+        /// Warnings, one for each setting with its name in the previous version.
         var warnings: [String] = []
         var problems: [InvalidSetting] = []
     }
@@ -57,7 +57,7 @@ public struct SettingsSource: Sendable {
 
 extension SettingsSource.Collected {
     /// Refuses unknown names: a misspelled setting would otherwise be ignored.
-    /// - Parameter renamed: names of the previous version, which count as the present ones.
+    /// - Parameter renamed: new names, by their names in the previous version. Both names set the same setting.
     fileprivate mutating func add(
         _ written: String, _ value: String, from origin: SettingOrigin, _ names: [String], _ renamed: [String: String]
     ) {
@@ -74,11 +74,11 @@ extension SettingsSource.Collected {
             warnings.append("\(written) is now \(name); the old name is read until the next version")
         }
         if let other = given[name] {
-            // Nothing sets a name twice, so the other one has the old name or the present one.
+            // Each source has a name only once, so one entry has the old name and the other the new one.
             guard case .environment = origin, case .file = other.origin else {
                 problems.append(
                     InvalidSetting(
-                        written, "is set by its other name in \(other.origin) already", allowed: "once",
+                        written, "is already set by its other name in \(other.origin)", allowed: "once",
                         origin: origin))
                 return
             }

@@ -1,4 +1,4 @@
-/// When the spare interface joins the next network.
+/// Condition under which the spare interface joins the next network.
 public enum StandbyChoice: String, Sendable, CaseIterable {
     case off
     case whenWeak = "when-weak"

@@ -4,7 +4,7 @@ import AppProtocol
 import DevicePage
 import Netlink
 
-// Performs the core's orders for the setup access point.
+// Performs the core's effects for the setup access point.
 extension DeviceAgent {
     /// Sets the page to open with the setup access point. Call this before the agent begins.
     package func open(_ page: AccessPointPage) { setupAccessPointPage = page }
@@ -43,7 +43,7 @@ extension DeviceAgent {
         interface.open(after: setupAccessPointLeftover)
     }
 
-    /// Keeps these results for the page: no scan is possible while the station's interface is down.
+    /// Keeps these results for the page, because the radio cannot scan while the station's interface is down.
     private func remember(_ seen: [BSS]) {
         guard !seen.isEmpty else { return }
         seenBeforeSetupAccessPoint = seen.adding(seenBeforeSetupAccessPoint)
@@ -73,7 +73,7 @@ extension DeviceAgent {
         }
     }
 
-    /// Access points in range, with earlier results while the station's interface is down.
+    /// Returns the access points in range. Adds earlier results while the station's interface is down.
     func accessPointsInRange() async throws(NetlinkError) -> [BSS] {
         let now = try await station.radio.scanResults()
         return setupAccessPointInterface?.interface.hasStationDown == true
@@ -86,7 +86,7 @@ extension DeviceAgent {
 }
 
 extension [BSS] {
-    /// Maximum number of access points, which is the kernel's limit (cfg80211, `bss_entries_limit`).
+    /// Maximum number of access points, equal to the kernel's limit (cfg80211, `bss_entries_limit`).
     static let mostRemembered = 1000
 
     /// Appends earlier results for other access points, latest first.

@@ -2,14 +2,14 @@ import AgentCore
 import AgentModel
 import KeyFile
 
-/// Reason for the open setup access point, in a file in /run, so that a restarted agent keeps it open. Void after a
-/// reboot.
+/// The reason for the open setup access point, in a file in /run, so that a restarted agent keeps the access point
+/// open. The file is void after a reboot.
 struct SetupAccessPointFile: BootRecord {
     let directory: String
 
     static let name = "rescue"
     private static let version = "altnet-rescue 1"
-    /// Maximum length in bytes, far above three lines.
+    /// Maximum length in bytes, far more than four lines need.
     private static let longest = 512
 
     private var file: SmallFile { SmallFile(directory: directory, name: Self.name, longest: Self.longest) }

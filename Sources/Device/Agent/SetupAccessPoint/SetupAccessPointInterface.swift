@@ -31,7 +31,7 @@ final class SetupAccessPointInterface {
     private var supplicant: AccessPointSupplicant?
     private var addresses: AddressServer?
     private var isPageOpen = false
-    /// Last step of opening or closing. The next one waits for it.
+    /// Last step of opening or closing. The next step waits for it.
     private var last: Task<Void, Never>?
     private var hasEnded = false
 
@@ -46,12 +46,12 @@ final class SetupAccessPointInterface {
         (self.onProblem, self.onReport) = (onProblem, onReport)
     }
 
-    /// - Parameter leftover: removal of an earlier agent's interface.
+    /// - Parameter leftover: task that removes the interface of an earlier agent.
     func open(after leftover: Task<Void, Never>?) {
         last = Task { [self] in
             await leftover?.value
             let point = parts.point
-            // Takes some tenths of a second on a small board.
+            // The derivation takes some tenths of a second on a small board, so it runs during the other steps.
             let psk = Task.detached { PreSharedKey.derive(from: point.password, ssid: point.ssid) }
             do {
                 if order.mode == .instead {
@@ -69,10 +69,10 @@ final class SetupAccessPointInterface {
         }
     }
 
-    /// Whether the station's interface is down for the setup access point.
+    /// True if the station's interface is down for the setup access point.
     var hasStationDown: Bool { order.mode == .instead }
 
-    /// Returns the kernel's results; scans if there are none or a full scan is wanted.
+    /// Returns the kernel's scan results. Scans if it has none, or if the order wants a full scan.
     private func look() async -> [BSS] {
         if order.look == .quick, let known = try? await radio.scanResults(), !known.isEmpty { return known }
         var request = ScanRequest.full
@@ -95,7 +95,7 @@ final class SetupAccessPointInterface {
         return end
     }
 
-    /// Handles the removal of an interface with this name. Before `addresses` is set it is an earlier one.
+    /// Handles the removal of an interface with this name. Before `addresses` is set, an earlier agent had created it.
     func interfaceRemoved() { if addresses != nil { fail("its interface \(parts.name) is gone") } }
 
     private func fail(_ problem: String) {
@@ -173,10 +173,10 @@ final class SetupAccessPointInterface {
 }
 
 extension SetupAccessPointRadio {
-    /// Returns the abilities of the radios.
+    /// Decides which radio opens the access point, and how.
     /// - Parameters:
     ///   - station: radio of the station.
-    ///   - own: radio of the configured interface, if it is another one.
+    ///   - own: radio of the configured interface; nil unless it is another radio.
     /// - Returns: nil if no radio supports an access point.
     init?(station: Phy?, own: Phy?, _ choice: SetupAccessPointRadioChoice) {
         guard let phy = own ?? station, phy.opensAccessPoints else { return nil }

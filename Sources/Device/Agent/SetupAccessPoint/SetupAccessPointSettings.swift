@@ -2,7 +2,7 @@ import AgentCore
 import AgentModel
 
 public struct SetupAccessPointSettings: Sendable, Equatable {
-    /// Interface, created on the station's radio or present on another radio.
+    /// Interface of the access point. It exists on another radio, or the agent creates it on the station's radio.
     public var interface: String
     var radio: SetupAccessPointRadioChoice
     /// SSID; nil for a name derived from the device ID.
@@ -10,22 +10,22 @@ public struct SetupAccessPointSettings: Sendable, Equatable {
     package var times: SetupAccessPoint.Settings
 }
 
-/// Place on the station's radio.
+/// How the setup access point uses the station's radio.
 enum SetupAccessPointRadioChoice: String, CaseIterable {
     /// Opens the access point beside the station if the radio supports that.
     case auto
-    /// Opens the access point instead of the station, for drivers that promise more than they can do.
+    /// Opens the access point instead of the station, for drivers that cannot do what they report.
     case instead
 }
 
 extension SetupAccessPointSettings {
-    /// - Parameter stations: interfaces that are not allowed.
-    /// - Returns: nil if it is disabled.
+    /// - Parameter stations: interfaces of the stations, which are not allowed.
+    /// - Returns: nil if the setup access point is disabled.
     init?(from reader: inout SettingsReader, besides stations: [String]) {
         let interface = reader.interface(.setupAccessPointInterface)
         if stations.contains(interface) {
             reader.refuse(
-                .setupAccessPointInterface, "is that of a station",
+                .setupAccessPointInterface, "is the interface of a station",
                 allowed: "an interface besides ALTNET_INTERFACE and ALTNET_SPARE_INTERFACE")
         }
         let radio = reader.choice(.setupAccessPointRadio) ?? SetupAccessPointRadioChoice.auto

@@ -2,7 +2,7 @@ import AgentModel
 import NIOCore
 import NIOHTTP1
 
-/// A single browser request with its answer, behind HTTP's decoder and encoder. Further input is dropped.
+/// Answers a single browser request and drops further input. Its place is behind HTTP's decoder and encoder.
 final class BrowserExchange: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
@@ -51,11 +51,11 @@ final class BrowserExchange: ChannelInboundHandler, RemovableChannelHandler {
         case (.head(let head), .waiting):
             let length = head.headers.first(name: "Content-Length").flatMap { Int($0) } ?? 0
             state = .reading(head, body: ByteBuffer(), isTooLarge: length > limits.bodyLength)
-            // Answers before the oversized body arrives.
+            // Answer before the oversized body arrives.
             if length > limits.bodyLength { ask(context) }
         case (.body(let more), .reading(let head, var body, let isTooLarge)):
             let fits = !isTooLarge && body.readableBytes + more.readableBytes <= limits.bodyLength
-            // Releases the state's reference first, to avoid a copy.
+            // Release the state's reference to the body first, to avoid a copy.
             state = .waiting
             if fits { body.writeImmutableBuffer(more) }
             state = .reading(head, body: body, isTooLarge: !fits)
@@ -78,7 +78,7 @@ final class BrowserExchange: ChannelInboundHandler, RemovableChannelHandler {
         } else if case ChannelEvent.inputClosed = event {
             isInputClosed = true
             switch state {
-            // An incomplete request stays incomplete.
+            // The rest of the request will not arrive.
             case .waiting, .reading: context.close(promise: nil)
             case .answering: break
             case .done: if isOutputClosed { context.close(promise: nil) }
@@ -99,7 +99,7 @@ final class BrowserExchange: ChannelInboundHandler, RemovableChannelHandler {
         case .waiting, .reading:
             state = .done
             context.close(promise: nil)
-        // The complete request is being answered. Later input does not matter.
+        // The request is complete, so errors in later input do not matter.
         case .answering, .done: break
         }
     }
@@ -121,7 +121,7 @@ final class BrowserExchange: ChannelInboundHandler, RemovableChannelHandler {
 
     private func answer(_ response: BrowserResponse, _ context: ChannelHandlerContext) {
         if case .done = state {
-            // The client is gone, but its request is carried out.
+            // The client is gone, but the service has carried out its request.
             report(.keyResult(response.keyResult))
             if let delivered = response.delivered { Task { await delivered() } }
             return
@@ -154,8 +154,8 @@ final class BrowserExchange: ChannelInboundHandler, RemovableChannelHandler {
         }
     }
 
-    /// Closes after the client or a time-out, because closing at once could reset the connection before the answer is
-    /// read.
+    /// Closes when the client closes or after a timeout. Closing at once could reset the connection before the client
+    /// has read the answer.
     private func letGo(_ context: ChannelHandlerContext) {
         timer?.cancel()
         guard !isInputClosed else { return context.close(promise: nil) }
@@ -166,7 +166,7 @@ final class BrowserExchange: ChannelInboundHandler, RemovableChannelHandler {
         }
     }
 
-    /// Wipes the decoder's buffer, which is not overwritten otherwise.
+    /// Wipes the decoder's buffer, which NIO does not overwrite.
     private func wipeRead(_ body: ByteBuffer) {
         body.withUnsafeReadableBytes { wipe(UnsafeMutableRawBufferPointer(mutating: $0)) }
     }
@@ -197,7 +197,7 @@ extension BrowserRequest {
             case .POST: .post
             default: .other
             }
-        // Requests to a proxy name a host before the path and match nothing.
+        // A request to a proxy has a host before the path, so it matches no page.
         let target = head.uri.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         func header(_ name: String) -> String? {
             // Repeated headers are ambiguous, so they count as missing.
@@ -214,7 +214,7 @@ extension BrowserRequest {
     }
 }
 
-/// Forwards a limited number of bytes and reports once when there are more. The decoders behind it buffer without
+/// Forwards a limited number of bytes and reports once when more arrive. The decoders behind it would buffer without
 /// limit.
 final class WebByteLimit: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
@@ -222,7 +222,7 @@ final class WebByteLimit: ChannelInboundHandler, RemovableChannelHandler {
 
     struct Exceeded {}
 
-    /// Remaining bytes; nil without limit.
+    /// Number of bytes that may still arrive; nil without a limit.
     private var rest: Int?
 
     init(_ limits: BrowserLimits) { rest = limits.headLength + limits.bodyLength }
@@ -245,7 +245,7 @@ final class WebByteLimit: ChannelInboundHandler, RemovableChannelHandler {
         self.rest = 0
         if let last { context.fireChannelRead(wrapInboundOut(last)) }
         context.fireChannelReadComplete()
-        // These bytes may have lifted the limit.
+        // The later handlers may have lifted or restarted the limit.
         if self.rest == 0 {
             context.fireUserInboundEventTriggered(Exceeded())
         } else if bytes.readableBytes > 0 {

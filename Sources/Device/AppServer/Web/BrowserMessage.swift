@@ -22,7 +22,7 @@ package struct BrowserRequest: Sendable, Equatable {
     package var contentType: String?
     /// Posted bytes, which may contain a password.
     package var body: Secret
-    /// Whether the body was too large, and is therefore missing.
+    /// True if the body was too large. Then `body` is empty.
     package var isTooLarge = false
 
     package init(
@@ -75,18 +75,19 @@ package protocol WebPages: Sendable {
 
 /// Limits of a browser's connection, which carries a single request.
 package struct BrowserLimits: Sendable {
-    /// Bytes of the request line and headers.
+    /// Maximum length of the request line and headers in bytes.
     package var headLength = 8192
-    /// Bytes of the body: a percent-encoded password of 128 bytes has 384, a pairing code up to 3072.
+    /// Maximum length of the body in bytes. A percent-encoded password of 128 bytes takes 384, a pairing code up to
+    /// 3072.
     package var bodyLength = 4096
     /// Longest time for a request to arrive, on the setup access point.
     package var requestTime = Duration.seconds(10)
-    /// Longest time from the request's end until the client has the answer. A diagnosis takes 15 s.
+    /// Longest time from the request's end until the client has the answer. A diagnosis takes up to 13 s.
     package var answerTime = Duration.seconds(25)
     /// Longest time in which a client may still send after its answer.
     package var lingering = Duration.seconds(2)
-    /// Maximum number of connections on the setup access point. A newcomer displaces one of the busiest address,
-    /// otherwise the oldest.
+    /// Maximum number of connections on the setup access point. A newcomer displaces a connection of the busiest
+    /// address. If each address has only one, it displaces the oldest.
     package var connections = 128
     package var connectionsPerAddress = 8
 

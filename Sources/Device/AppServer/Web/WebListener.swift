@@ -29,7 +29,7 @@ package final class WebListener: Sendable {
     package var connections: Int { state.withLock { $0.channels.count } }
 
     /// - Parameter prepare: called for the listening socket before it is bound.
-    /// - Throws: a system error, for example if another program has the port.
+    /// - Throws: a system error, for example if another program uses the port.
     package func listen(
         at address: IPAddress, port: Int, on loop: any EventLoop,
         prepare: @escaping @Sendable (any Channel) throws -> Void = { _ in }
@@ -97,7 +97,7 @@ package final class WebListener: Sendable {
     }
 
     private func receive(_ channel: any Channel) throws {
-        // Programs on this machine have no address.
+        // Clients of a Unix socket have no address.
         let client =
             channel.remoteAddress.flatMap { Browser($0) } ?? IPAddress("127.0.0.1").map { Browser(address: $0) }
         guard let client, let ticket = admit(channel, client) else { throw ChannelError.eof }

@@ -3,7 +3,7 @@ import NIOCore
 import NIOSSL
 import NIOTLS
 
-/// Runs a connection: waits for the first answer, then pings. Placed last, behind TLS and the server's protocol.
+/// Runs a connection: waits for the first answer, then pings. It is the last handler, behind TLS and the protocol.
 final class ConnectionHandler: ChannelInboundHandler {
     typealias InboundIn = ServerAnswer
     typealias OutboundOut = ServerQuestion
@@ -12,7 +12,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         /// The TCP connection exists, but the server has not answered yet.
         case connected(any Channel)
         case opened
-        /// - Parameter problem: nil if the other side closed it regularly.
+        /// - Parameter problem: nil if the other side closed the connection regularly.
         case ended(ReachProblem?)
     }
 
@@ -41,7 +41,7 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     /// - Parameters:
     ///   - deadline: end of the attempt.
-    ///   - report: called for each event; `ended` once, and last.
+    ///   - report: called for each event; `ended` is reported once, as the last event.
     static func add(
         to pipeline: ChannelPipeline.SynchronousOperations, _ target: Target, keepAlive: KeepAlive,
         deadline: NIODeadline, report: @escaping @Sendable (Event) -> Void
@@ -90,7 +90,7 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     func handlerRemoved(context: ChannelHandlerContext) { conclude() }
 
-    /// Starts once the other side can receive data.
+    /// Sends the greeting once the other side can receive data, or opens the connection if the service has none.
     private func greet(context: ChannelHandlerContext) {
         if asks { ask(.hello, context: context) } else { open(context: context) }
     }
@@ -129,7 +129,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         guard !isEnded else { return }
         isEnded = true
         timer?.cancel()
-        // A close before the first answer is a failure.
+        // A connection that closes before the first answer has failed.
         report(.ended(isOpen ? problem : problem ?? .connectionReset))
     }
 
@@ -157,8 +157,8 @@ final class AnswerGate: ChannelInboundHandler {
     private var received = 0
     private var last: UInt8?
 
-    /// - Parameter isLineByLine: forward single lines, so nothing follows an answer's last line. Adds missing carriage
-    ///   returns (RFC 9112, 2.2).
+    /// - Parameter isLineByLine: true to forward single lines, so that nothing follows an answer's last line. Adds
+    ///   missing carriage returns (RFC 9112, 2.2).
     init(isLineByLine: Bool) { self.isLineByLine = isLineByLine }
 
     func open() { (isOpen, received) = (true, 0) }

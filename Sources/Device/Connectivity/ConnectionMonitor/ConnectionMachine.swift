@@ -1,21 +1,21 @@
 import AgentModel
 
-/// Decides when to connect. It uses no clock, socket or randomness of its own, and ignores events about earlier
-/// attempts.
+/// Decides when to connect. The caller supplies the time, random numbers and connections. Events about earlier attempts
+/// are ignored.
 struct ConnectionMachine {
     enum Event: Equatable {
-        /// A network is available, the first one or another one.
+        /// A network is available: the first one, or a different one.
         case network
         case noNetwork
         /// A caller needs a result within this time.
         case hurry(limit: Duration)
-        /// The time set by `wake` may have come.
+        /// The time set by `wake` may have passed.
         case timer
         /// TCP is connected; the program has not answered yet.
         case connected(attempt: Int)
         /// - Parameter isFar: whether the remote address is global.
         case opened(attempt: Int, isFar: Bool = false)
-        /// - Parameter problem: nil if the other side closed it regularly.
+        /// - Parameter problem: nil if the other side closed the connection regularly.
         case ended(attempt: Int, ReachProblem?)
         case cancel
 
@@ -86,7 +86,7 @@ struct ConnectionMachine {
             return now < end ? [.wake(at: end)] : open(within: settings.limit, at: now)
         case (.hurry(let limit), .pausing):
             return open(within: min(limit, settings.limit), at: now)
-        // A connected attempt is ahead of any new one.
+        // Keeps an attempt that has connected, because a new one would take longer.
         case (.hurry(let limit), .opening(_, let start, isConnected: false)) where now - start >= limit:
             return dropping() + open(within: min(limit, settings.limit), at: now)
 

@@ -12,7 +12,7 @@ import Synchronization
 ///     }
 ///
 /// The states are those of Network.framework's `NWConnection`: see ``ConnectionState``. The monitor reconnects until it
-/// is cancelled or released. It needs no privilege.
+/// is cancelled or released. It needs no privileges.
 public final class ConnectionMonitor: Sendable {
     public let target: Target
     private let network: InterfaceNetwork
@@ -24,7 +24,7 @@ public final class ConnectionMonitor: Sendable {
         var status: ConnectionStatus
         /// The connection; nil before the start and after the end.
         var line: TargetConnection?
-        /// Number of the current connection. Events of earlier ones are ignored.
+        /// Number of the current connection. Events of earlier connections are ignored.
         var number = 0
         var readers: [Int: AsyncStream<ConnectionStatus>.Continuation] = [:]
         var lastReader = 0
@@ -36,14 +36,14 @@ public final class ConnectionMonitor: Sendable {
         }
     }
 
-    /// Number of changes buffered for a slow reader, which misses the oldest beyond that.
+    /// Maximum number of changes buffered for a slow reader. Older changes are dropped.
     private static let backlog = 64
 
     /// - Parameters:
-    ///   - server: `[SCHEME://]HOST:PORT` with one of ``Target/schemes``; `tcp` without a scheme.
+    ///   - server: `[SCHEME://]HOST:PORT` with one of ``Target/schemes``; the default scheme is `tcp`.
     ///   - interface: interface to use, independent of the routing table; nil for the default route.
     ///   - authorities: PEM file with the trusted certificates for TLS; nil for the system's.
-    ///   - group: everything runs on one of its event loops.
+    ///   - group: all work runs on one of its event loops.
     /// - Throws: if the server is invalid or certificates cannot be read. Sends nothing.
     public convenience init(
         of server: String, through interface: String? = nil, authorities: String? = nil,
@@ -91,8 +91,8 @@ public final class ConnectionMonitor: Sendable {
 
     public var isOnline: Bool { status.isOnline }
 
-    /// The present status and each change, across `cancel` and `start`, until the monitor ends. Each caller gets its
-    /// own sequence.
+    /// Current status and each change, across `cancel` and `start`, until the monitor ends. Each caller gets a new
+    /// sequence.
     public var changes: AsyncStream<ConnectionStatus> {
         let (stream, reader) = AsyncStream.makeStream(
             of: ConnectionStatus.self, bufferingPolicy: .bufferingNewest(Self.backlog))
@@ -114,7 +114,7 @@ public final class ConnectionMonitor: Sendable {
         }
     }
 
-    /// Reconnects at once and resolves names again. Call it when the machine is in another network.
+    /// Reconnects at once and resolves names again. Call this when the machine is in another network.
     public func restart() {
         network.forget()
         state.withLock { board in
@@ -134,8 +134,8 @@ public final class ConnectionMonitor: Sendable {
         }
     }
 
-    /// Checks if the server answers now, without traffic after a recent sign of life.
-    /// - Returns: nil if it answers, otherwise the problem; `noAddress` if not started.
+    /// Checks if the server answers now. Sends nothing if the server was heard recently.
+    /// - Returns: nil if the server answers, otherwise the problem; `noAddress` if not started.
     public func probe(within limit: Duration) async -> ReachProblem? {
         guard let line = state.withLock({ $0.line }) else { return .noAddress }
         return await line.probe(within: limit)
@@ -153,7 +153,7 @@ public final class ConnectionMonitor: Sendable {
     private func heard(_ status: ConnectionStatus, from number: Int) {
         state.withLock { board in
             guard number == board.number else { return }
-            // The start has already reported `preparing`.
+            // `start()` has already reported `preparing`.
             guard status.state != .preparing || board.status.state != .preparing else { return }
             board.show(status)
         }

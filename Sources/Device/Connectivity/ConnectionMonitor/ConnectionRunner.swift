@@ -19,11 +19,11 @@ final class ConnectionRunner {
     private var attempt: Task<Void, Never>?
     private var channel: (any Channel)?
     private var timer: Scheduled<Void>?
-    /// Time of the last sign of life on earlier connections.
+    /// Last time when an earlier connection showed that the other side answers.
     private var heard: Instant?
-    /// Callers that wait for the current attempt.
+    /// Result for the callers that wait for the current attempt.
     private var outcome: EventLoopPromise<ReachProblem?>?
-    /// Callers that wait for the second connection's result.
+    /// Result for the callers that wait for the second connection.
     private var secondOpinion: EventLoopPromise<ReachProblem?>?
 
     init(
@@ -95,7 +95,7 @@ final class ConnectionRunner {
         case .ended(let problem):
             guard isCurrent else { return }
             channel = nil
-            // A regular close is a sign of life.
+            // A regular close proves that the server was reachable.
             if problem == nil { heard = now() }
             handle(.ended(attempt: number, problem))
         }
@@ -115,7 +115,7 @@ extension ConnectionRunner {
     }
 
     /// Checks whether the other side answers. Call this on the loop.
-    /// - Returns: the problem; nil if it answers.
+    /// - Returns: the problem; nil if the other side answers.
     func probe(within limit: Duration, freshness: Duration?) -> EventLoopFuture<ReachProblem?> {
         let bound = NIOLoopBound(self, eventLoop: loop)
         return lastHeard().flatMap { heard in
@@ -141,7 +141,7 @@ extension ConnectionRunner {
         }
     }
 
-    /// Tests a silent connection with a second one, whose result is known sooner.
+    /// Tests a silent connection by opening a second one, which gives a result sooner.
     private func askAgain(within limit: Duration) -> EventLoopPromise<ReachProblem?> {
         if let secondOpinion { return secondOpinion }
         let promise = loop.makePromise(of: ReachProblem?.self)
@@ -181,14 +181,14 @@ extension Channel {
 }
 
 extension EventLoop {
-    /// Runs the closure at once on the loop's own thread, to keep the order.
+    /// Runs the closure on the loop. Runs it at once if the caller is on the loop, to keep the order.
     fileprivate func run(_ body: @escaping @Sendable () -> Void) {
         if inEventLoop { body() } else { execute(body) }
     }
 }
 
 extension EventLoopFuture<ReachProblem?> {
-    /// Completes with a time-out after the limit.
+    /// Completes with `timedOut` after the limit.
     fileprivate func bounded(by limit: Duration) -> EventLoopFuture<ReachProblem?> {
         let promise = eventLoop.makePromise(of: ReachProblem?.self)
         let timer = eventLoop.scheduleTask(in: TimeAmount(limit)) { promise.succeed(.timedOut) }
@@ -247,7 +247,7 @@ struct ConnectionOpener: Sendable {
         try channel.keepAlive(keepAlive)
         let pipeline = channel.pipeline.syncOperations
         if target.isTLS, let trust {
-            // A target given as address must prove its address, which NIOSSL takes from the connection.
+            // For a target given as an address, NIOSSL checks the certificate against the address of the connection.
             let name = target.isAddress ? nil : target.host
             try pipeline.addHandler(try NIOSSLClientHandler(context: trust.context, serverHostname: name))
         }

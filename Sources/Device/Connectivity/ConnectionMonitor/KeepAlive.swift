@@ -15,7 +15,7 @@ public struct KeepAlive: Sendable, Hashable {
     public var interval = Duration.seconds(1)
     /// Unanswered probes until the connection is closed (`TCP_KEEPCNT`).
     public var count = 2
-    /// Interval and time limit of application pings (`http`, `mqtt`), which show that the program still runs.
+    /// Interval and time limit of application pings (`http`, `mqtt`), which show that the server program still runs.
     public var application = Duration.seconds(30)
     public var applicationLimit = Duration.seconds(5)
 
@@ -24,9 +24,9 @@ public struct KeepAlive: Sendable, Hashable {
     /// - Parameter idle: whole seconds, 1 to 32767 (tcp(7)).
     public init(idle: Duration) { self.idle = idle }
 
-    /// Time from the last sign of life until a dead path is detected.
+    /// Time from the last data or acknowledgement until a dead path is detected.
     public var detection: Duration { idle + interval * count }
-    /// Age up to which a sign of life counts as an answer, at most 10 s.
+    /// Age up to which data or an acknowledgement counts as an answer, at most 10 s.
     public var freshness: Duration { min(idle + interval, Self.longestFreshness) }
 
     private static let longestFreshness = Duration.seconds(10)
@@ -34,7 +34,7 @@ public struct KeepAlive: Sendable, Hashable {
 
 #if os(Linux)
     extension Channel {
-        /// Makes the kernel detect a dead peer, both idle and with unacknowledged data (tcp(7)). Call it on the event
+        /// Makes the kernel detect a dead peer, both idle and with unacknowledged data (tcp(7)). Call this on the event
         /// loop.
         func keepAlive(_ settings: KeepAlive) throws {
             guard let options = syncOptions else { return }
@@ -61,7 +61,7 @@ public struct KeepAlive: Sendable, Hashable {
     }
 
     extension Duration {
-        /// Whole seconds, clamped to the range of tcp(7).
+        /// Number of whole seconds, clamped to the range of tcp(7).
         fileprivate var wholeSeconds: Int { Int(min(max(components.seconds, 1), 32_767)) }
     }
 #endif

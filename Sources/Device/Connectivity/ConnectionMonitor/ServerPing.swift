@@ -51,7 +51,7 @@ final class HTTPPing: ChannelDuplexHandler {
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        // The server has announced the close (RFC 9112, 9.6) but not closed.
+        // Closes the connection if the server has announced a close (RFC 9112, 9.6) but has not closed.
         guard !isLast else { return context.close(promise: promise) }
         context.write(wrapOutboundOut(.head(head)), promise: nil)
         context.write(wrapOutboundOut(.end(nil)), promise: promise)
@@ -59,7 +59,7 @@ final class HTTPPing: ChannelDuplexHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard case .head(let head) = unwrapInboundIn(data) else { return }
-        // 101 switches to another protocol.
+        // Rejects 101, which switches to another protocol.
         guard head.status.code >= 200, isProven || !Self.isPortals(head.status) else {
             return context.fireErrorCaught(UnexpectedAnswer())
         }

@@ -6,7 +6,7 @@ public struct Target: Sendable, Hashable {
     public enum Service: String, Sendable, CaseIterable {
         /// Connects by TCP only: the kernel answers even if the program hangs.
         case tcp
-        /// Requests HEAD of `/`. Any answer counts, but without TLS not a captive portal's (3xx, 511).
+        /// Requests HEAD of `/`. Any answer counts, except a captive portal's (3xx, 511) without TLS.
         case http
         /// Sends MQTT 3.1.1 CONNECT and pings. A refusal counts as an answer.
         case mqtt
@@ -76,7 +76,7 @@ extension Target {
     }
 
     /// - Parameter setting: `broker=mqtts://mqtt.example.com:8883`, `app=tls://app.example.com:443`,
-    ///   `box=[fd00::1]:22`; `tcp` without a scheme.
+    ///   `box=[fd00::1]:22`; the default scheme is `tcp`.
     public init(setting: String) throws(TargetError) {
         guard let equals = setting.firstIndex(of: "=") else { throw .malformed(setting) }
         try self.init(name: String(setting[..<equals]), url: setting[setting.index(after: equals)...], of: setting)
@@ -84,7 +84,7 @@ extension Target {
 
     /// - Parameters:
     ///   - name: 1 to 32 letters, digits, `-` and `_`.
-    ///   - url: `mqtts://mqtt.example.com:8883`; `tcp` without a scheme.
+    ///   - url: `mqtts://mqtt.example.com:8883`; the default scheme is `tcp`.
     public init(name: String, url: String) throws(TargetError) {
         try self.init(name: name, url: url[...], of: url)
     }
@@ -144,7 +144,7 @@ extension Target {
     /// - Parameter text: a name, an IPv4 address, or an IPv6 address in brackets.
     /// - Returns: the host without brackets.
     static func checked(host text: Substring) throws(TargetError) -> String {
-        // The interface determines a link-local address's zone, so zones are refused.
+        // Refuses zones, because the interface determines the zone of a link-local address.
         if text.first == "[", text.last == "]", !text.contains("%") {
             let address = text.dropFirst().dropLast()
             guard address.contains(":"), IPAddress(address) != nil else { throw .badHost(String(text)) }
@@ -177,7 +177,7 @@ extension TargetError: CustomStringConvertible {
         case .badName(let text):
             "the name \(shown(text)) of a target must be 1 to \(Target.longestName) letters, digits, - and _"
         case .duplicateName(let text):
-            "two targets have the name \(shown(text)): give one of them another"
+            "two targets have the name \(shown(text)): rename one of them"
         case .badScheme(let text):
             "\(shown(text)) is an unknown scheme: use one of \(Scheme.allCases.map(\.rawValue).joined(separator: ", "))"
         case .badHost(let text):

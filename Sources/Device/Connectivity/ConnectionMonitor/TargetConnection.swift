@@ -14,10 +14,10 @@ public final class TargetConnection: Sendable {
     private let shared: SharedStatus
 
     /// - Parameters:
-    ///   - trust: required for targets with TLS; otherwise attempts fail with `tlsFailed`.
-    ///   - now: the monotonic clock of all reported times.
+    ///   - trust: required for targets with TLS; without it, attempts fail with `tlsFailed`.
+    ///   - now: returns the time of a monotonic clock, used in all reports.
     ///   - onChange: called once for each change, in order, on an event loop of the group.
-    ///   - onDoubt: called after the change when a ready connection is lost and not replaced.
+    ///   - onDoubt: called after `onChange`, when a ready connection is lost and not replaced.
     public init(
         _ target: Target, trust: TargetTrust? = nil, keepAlive: KeepAlive = KeepAlive(),
         reconnection: Reconnection = Reconnection(), on group: any EventLoopGroup,
@@ -66,10 +66,11 @@ public final class TargetConnection: Sendable {
     /// Closes the connection and stops reconnecting.
     public func cancel() { onLoop { $0.handle(.cancel) } }
 
-    /// Checks if the other side answers now, without traffic after a recent sign of life. Concurrent callers share one
-    /// attempt. A refusal, a reset or a wrong certificate proves that the network reaches the server.
-    /// - Parameter freshness: age of a recent sign of life; nil for ``KeepAlive/freshness``.
-    /// - Returns: nil if it answers, otherwise the problem.
+    /// Checks if the other side answers now. Sends nothing if the other side was heard recently. Concurrent callers
+    /// share one attempt. A refusal, a reset or a wrong certificate proves that the network reaches the server.
+    /// - Parameter freshness: age up to which data or an acknowledgement counts as an answer; nil for
+    ///   ``KeepAlive/freshness``.
+    /// - Returns: nil if the other side answers, otherwise the problem.
     public func probe(within limit: Duration, freshness: Duration? = nil) async -> ReachProblem? {
         let bound = runner
         do {
@@ -101,9 +102,9 @@ private final class SharedStatus: Sendable {
 
 /// Time limits of connection attempts.
 public struct Reconnection: Sendable, Hashable {
-    /// Longest waits between attempts; each is reduced at random down to zero.
+    /// Longest waits between attempts. Each actual wait is random, from zero to this value.
     public var waits = BackOff(first: .seconds(1), last: .seconds(60))
-    /// Longest wait for a server that soon closes every connection. The state stays `ready`.
+    /// Longest wait before reconnecting to a server that closes every connection soon. The state stays `ready`.
     public var lastWhileReady = Duration.seconds(30)
     /// Duration of a connection that resets the waits.
     public var settled = Duration.seconds(10)
@@ -117,7 +118,7 @@ public struct Reconnection: Sendable, Hashable {
 public final class TargetTrust: Sendable {
     let context: NIOSSLContext
 
-    /// Loads the authorities, which takes some ten milliseconds: create one object for all targets.
+    /// Loads the authorities, which takes some ten milliseconds. Create one object for all targets.
     /// - Parameter authorities: PEM file; nil for the system's certificates.
     public init(authorities: String? = nil) throws(TrustError) {
         var configuration = TLSConfiguration.makeClientConfiguration()

@@ -19,15 +19,15 @@ public enum ConnectFailure: Error, Sendable, Equatable {
     case timedOut
     /// The routing table has no route.
     case noRoute
-    /// The address is one of this machine's own, not allowed through an interface.
+    /// The address belongs to this machine. Connections through an interface to it are not allowed.
     case ownAddress
     /// There is no source address, or the interface is gone.
     case noAddress
     /// The kernel denies the connection, because of a firewall or the binding to the interface.
     case notPermitted
-    /// Error from the caller's setup closure.
+    /// The caller's setup closure has thrown an error.
     case setUp(String)
-    /// Any other errno.
+    /// The kernel reported any other errno.
     case system(SystemError)
     case cancelled
 }
@@ -46,7 +46,7 @@ extension ConnectFailure {
         }
     }
 
-    /// Specificity of the failure about the path, 0 to 8: a host that refuses was reached.
+    /// Amount of information about the path, 0 to 8. For example, a refusal shows that the host was reached.
     var weight: Int {
         switch self {
         case .setUp, .cancelled: 8
@@ -82,12 +82,12 @@ extension ConnectFailure: CustomStringConvertible {
 }
 
 extension ConnectFailure {
-    /// Converts the errors of connect(2), ip(7) and tcp(7).
+    /// Converts the errors of connect(2), ip(7) and tcp(7) to failures.
     init(_ error: any Error) {
         switch error {
         case let failure as ConnectFailure: self = failure
         case let error as IOError: self.init(errno: error.errnoCode)
-        // Closed locally at the time limit.
+        // The channel was closed locally at the time limit.
         case is ChannelError: self = .timedOut
         default: self = .reset
         }
@@ -122,7 +122,7 @@ public enum NameFailure: Error, Sendable, Equatable {
     /// Response code of the servers (RFC 1035, 4.1.1), such as 2 (server failure) or 5 (refused).
     case failed(code: UInt8)
     case malformed
-    /// No query could be sent.
+    /// Sending a query failed.
     case unsent(ReachProblem)
     case cancelled
 }

@@ -79,11 +79,11 @@ final class OwnAddressRefusal: ChannelOutboundHandler {
         context.connect(to: address, promise: promise)
     }
 
-    /// Whether the address is one of this machine's, at any interface: the kernel delivers those locally.
+    /// Whether the address belongs to any interface of this machine. The kernel delivers packets to it locally.
     private static func isOwn(_ address: SocketAddress) -> Bool {
         guard let address = IPAddress(address) else { return true }
         guard !address.isLoopback, !address.isUnspecified else { return true }
-        // Refuses every address if they cannot be read.
+        // Refuses every address if the machine's own addresses cannot be read.
         guard let devices = try? System.enumerateDevices() else { return true }
         return devices.contains { $0.address.flatMap { IPAddress($0) } == address }
     }

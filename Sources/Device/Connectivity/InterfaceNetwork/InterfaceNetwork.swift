@@ -16,8 +16,8 @@ public struct InterfaceNetwork: Sendable {
     public var interface: String? { way.interface }
 
     /// - Parameters:
-    ///   - group: one of its loops does all the work.
-    ///   - watch: notified of file reads.
+    ///   - group: one of its event loops does all the work.
+    ///   - watch: notified before and after each file read.
     public init(
         interface: String?, on group: any EventLoopGroup, announcements source: AnnouncementSource = .system,
         watchedBy watch: any OutsideWatch = NoOutsideWatch()
@@ -35,7 +35,7 @@ public struct InterfaceNetwork: Sendable {
         await reader.announcements(until: way.loop.now + TimeAmount(limit)) { $0 != NetworkAnnouncements() }
     }
 
-    /// Publishes the announcements of a network whose source is `supplied`.
+    /// Sets the announcements of a network whose source is `supplied`.
     public func setAnnouncements(_ announcements: NetworkAnnouncements) { reader.set(announcements) }
 
     /// Clears the DNS cache after a change of the network.
@@ -143,11 +143,11 @@ extension InterfaceNetwork {
             channel.close(promise: nil)
             throw .setUp("\(error)")
         }
-        // Fails only if the handlers have closed the channel.
+        // Ignores an error, which occurs only if the handlers have closed the channel.
         try? channel.syncOptions?.setOption(.autoRead, value: true)
     }
 
-    /// Connects to an address. NIO may try several at once, and only the winner reads.
+    /// Connects to an address. NIO may try several at once. Only the connection that wins reads data.
     private func connect(
         _ host: String, _ port: Int, _ limit: Duration, _ attempts: ConnectAttempts
     ) -> EventLoopFuture<any Channel> {
@@ -167,7 +167,7 @@ extension InterfaceNetwork {
     }
 }
 
-/// The attempts to connect to one host, with their failures. NIO schedules the addresses (RFC 8305).
+/// The attempts to connect to one host, and their failures. NIO schedules the addresses (RFC 8305).
 final class ConnectAttempts: Resolver, Sendable {
     private let names: NameResolver
     private let loop: any EventLoop
@@ -234,7 +234,7 @@ final class ConnectAttempts: Resolver, Sendable {
     }
 
     func fail(_ attempt: Int, _ error: any Error) {
-        // Other errors are cancelled tasks.
+        // Ignores other errors: they come from cancelled tasks.
         guard error is IOError || error is ConnectFailure else { return }
         record.withLock { $0.attempts[attempt] = ConnectFailure(error) }
     }
@@ -248,7 +248,7 @@ final class ConnectAttempts: Resolver, Sendable {
         for channel in channels { channel.close(promise: nil) }
     }
 
-    /// The most specific failure of the attempts, or the name's failure without any attempt.
+    /// The most specific failure of the attempts. Without any attempt, the failure of the name.
     var failure: ConnectFailure {
         record.withLock { record in
             if let failure = record.attempts.max(by: { $0.weight < $1.weight }) { return failure }

@@ -3,7 +3,7 @@ import DNS
 
 /// One DNS question to a network's name servers. Methods return the next effect.
 ///
-/// Servers are asked in turn, one second apart, for three rounds. The first answer counts. A failed server is skipped.
+/// Asks servers in turn, one second apart, for three rounds. Uses the first answer. Skips a server that has failed.
 struct NameInquiry {
     let question: DNSQuestion
     /// ID of the query, random so that off-path attackers cannot forge answers.
@@ -44,7 +44,7 @@ struct NameInquiry {
         while turn < Self.rounds * servers.count {
             let server = turn % servers.count
             turn += 1
-            // TCP retransmits.
+            // Skips servers asked by TCP, because TCP retransmits the query.
             if servers[server].failure == nil, !servers[server].usesStream { return .ask(server) }
         }
         return servers.allSatisfy { $0.failure != nil } ? .finish(.failure(failure)) : .wait
@@ -56,7 +56,7 @@ struct NameInquiry {
             message.questions == [question]
         else {
             servers[server].nonsense += 1
-            // Only the server can send in a TCP stream.
+            // An invalid message in a TCP stream always comes from the server, so the server has failed.
             return byStream || servers[server].nonsense >= Self.patience
                 ? fail(server, .malformed, byStream: byStream) : .wait
         }

@@ -19,13 +19,14 @@ final class NameResolver: Sendable {
 
     func forget() { cache.withLock { $0 = NameCache() } }
 
-    /// Waits for a name server if none is known. Returns no addresses if the name exists without any of this type.
+    /// Waits for a name server if none is known. Returns an empty list if the name exists without an address of this
+    /// type.
     func addresses(
         _ type: DNSRecordType, of host: Host, within limit: Duration
     ) async throws(NameFailure) -> [IPAddress] {
         switch host {
         case .address(let address): return (address.family == .ipv4) == (type == .ipv4) ? [address] : []
-        // RFC 6761, 6.3: never sent to servers.
+        // Never asks servers for this name (RFC 6761, 6.3).
         case .name(DNSName(known: "localhost")): return type == .ipv4 ? Self.loopback4 : Self.loopback6
         case .name(let name):
             let question = DNSQuestion(name, type)
@@ -45,7 +46,7 @@ final class NameResolver: Sendable {
         let deadline = way.loop.now + TimeAmount(limit)
         let servers = await reader.announcements(until: deadline) { !$0.nameServers.isEmpty }.nameServers
         guard !servers.isEmpty else { throw .noServers }
-        // Bounded against a flood. Lost messages are sent again.
+        // The buffer is bounded because servers may flood it. Queries whose answers are dropped are repeated.
         let (events, continuation) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingOldest(64))
         let turns = way.loop.scheduleRepeatedTask(initialDelay: Self.turn, delay: Self.turn) { _ in
             continuation.yield(.turn)

@@ -2,10 +2,10 @@ import DNS
 import NIOCore
 import NIOPosix
 
-/// A socket to one name server, from a random port. Drops messages of other senders.
+/// A socket to one name server, from a random port. Drops messages from other senders.
 ///
-/// The UDP socket is not connected: ICMP errors on connected ones make NIO crash (2.101.2: `DatagramChannel.error()`
-/// reads the error from the socket and then requires it).
+/// The UDP socket is not connected: on connected sockets, ICMP errors make NIO crash (2.101.2:
+/// `DatagramChannel.error()` reads the error from the socket and then requires it).
 struct NameServerSocket: Sendable {
     private let channel: EventLoopFuture<any Channel>
     private let report: @Sendable (Event) -> Void
@@ -15,7 +15,7 @@ struct NameServerSocket: Sendable {
         case failure(NameFailure)
     }
 
-    /// - Parameter isStream: TCP (RFC 1035, 4.2.2) instead of UDP.
+    /// - Parameter isStream: true to use TCP (RFC 1035, 4.2.2) instead of UDP.
     init(
         to server: NameServer, isStream: Bool, through way: BoundLoop, _ report: @escaping @Sendable (Event) -> Void
     ) {
@@ -98,7 +98,8 @@ private final class Envelopes: ChannelDuplexHandler {
 }
 
 extension SocketAddress {
-    /// Local address for datagrams to this address: loopback for loopback, otherwise any.
+    /// Local address of a datagram socket for this destination: the loopback address for loopback, otherwise any
+    /// address.
     fileprivate var anyAddress: String {
         let isIPv6 = if case .v6 = self { true } else { false }
         return isLoopback ? isIPv6 ? "::1" : "127.0.0.1" : isIPv6 ? "::" : "0.0.0.0"
@@ -157,6 +158,6 @@ private final class MessageReceiver: ChannelInboundHandler {
         context.close(promise: nil)
     }
 
-    /// Reports the end of TCP only, as a UDP failure reaches the sender.
+    /// Reports the end of a TCP connection. Ignores UDP, whose failures reach the sender.
     func channelInactive(context: ChannelHandlerContext) { if isStream { report(.failure(.silent)) } }
 }

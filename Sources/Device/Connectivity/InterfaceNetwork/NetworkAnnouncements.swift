@@ -8,7 +8,7 @@ import Synchronization
     import Musl
 #endif
 
-/// A network's announcements about name servers and its captive portal.
+/// Name servers and captive portal API that a network announces.
 public struct NetworkAnnouncements: Sendable, Equatable {
     /// Name servers in order of preference.
     public var nameServers: [NameServer]
@@ -53,9 +53,9 @@ extension NetworkAnnouncements {
 
 /// Source of an interface's announcements.
 public enum AnnouncementSource: Sendable {
-    /// Set by ``InterfaceNetwork/setAnnouncements(_:)``, from the agent's DHCP client.
+    /// The agent's DHCP client supplies the announcements by ``InterfaceNetwork/setAnnouncements(_:)``.
     case supplied
-    /// The machine's name servers from this file (resolv.conf(5)), which is read for each use.
+    /// The machine's name servers are in this file (resolv.conf(5)). The file is read for each use.
     case machine(String)
 
     public static let system = AnnouncementSource.machine("/etc/resolv.conf")
@@ -76,7 +76,7 @@ final class AnnouncementReader: Sendable {
         var waits: UInt64 = 0
     }
 
-    /// Polling interval: other programs write name servers shortly after the address.
+    /// Polling interval. Other programs write name servers shortly after the address.
     private static let pause = TimeAmount.milliseconds(100)
 
     init(
@@ -159,7 +159,7 @@ final class AnnouncementReader: Sendable {
 }
 
 extension EventLoop {
-    /// Waits on the loop's clock, until cancelled.
+    /// Waits on the loop's clock. Returns early if the task is cancelled.
     func sleep(for time: TimeAmount) async {
         let end = scheduleTask(in: time) {}
         await withTaskCancellationHandler {

@@ -10,7 +10,7 @@ public struct CaptivePortalAPI: Sendable {
 
     public init(client: WebClient = WebClient()) { self.client = client }
 
-    /// Sends one query. All failures are in the result.
+    /// Sends one query. The result includes all failures.
     /// - Parameter limit: time for name, connection and answer together.
     public func look(_ url: String, through network: InterfaceNetwork, within limit: Duration) async -> CaptiveCheck {
         let address: WebAddress
@@ -42,7 +42,7 @@ public struct CaptivePortalAPI: Sendable {
         } catch {
             throw .address(error)
         }
-        // RFC 8908, 4: TLS proves that the answer is the network's own.
+        // Requires TLS, which proves that the answer is the network's own (RFC 8908, 4).
         guard address.scheme == .https else { throw .notEncrypted }
         return address
     }
@@ -105,7 +105,7 @@ extension CaptiveState {
         else { throw .malformed("its remaining time or volume is out of range") }
         self.init(
             isCaptive: fields.captive,
-            // RFC 8908 requires TLS: otherwise any station in range could insert its own page.
+            // Drops a portal without TLS, in which any station in range could insert its own page (RFC 8908).
             userPortal: Self.address(fields.userPortal).flatMap { $0.scheme == .https ? $0.description : nil },
             venueInfo: Self.address(fields.venueInfo)?.description, canExtendSession: fields.canExtendSession,
             secondsRemaining: fields.secondsRemaining, bytesRemaining: fields.bytesRemaining)
@@ -138,7 +138,7 @@ extension CaptiveState {
 }
 
 extension Error {
-    /// A description without input from the network except known names.
+    /// Description of the error. The only text from the network in it is known names.
     fileprivate var reason: String {
         switch self as? JSONFault {
         case .notUTF8: "it is not UTF-8 text"

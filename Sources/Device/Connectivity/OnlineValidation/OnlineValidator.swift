@@ -12,7 +12,7 @@ public struct OnlineValidator: Sendable {
 
     public init(source: ValidationSource) { self.source = source }
 
-    /// Sends one query. All failures are in the finding.
+    /// Sends one query. The finding includes all failures.
     /// - Parameter limit: time for name, connection and answer together.
     public func look(through network: InterfaceNetwork, within limit: Duration) async -> ValidationCheck {
         let exchange = await client.exchange(
@@ -25,7 +25,7 @@ public struct OnlineValidator: Sendable {
         return ValidationCheck(finding: finding, cost: exchange.bytes + Self.connectionCost)
     }
 
-    /// Limit of the body, no more than needed to detect a foreign page.
+    /// Maximum part of the body to read. It suffices to detect a foreign page.
     private var body: WebLimits.Body {
         switch source.expected {
         case .status: .first(1)
@@ -47,11 +47,11 @@ extension ValidationFinding {
     /// Decides like NetworkManager, Android and Chromium. Docs/integrator/connectivity.md explains where they differ.
     init(_ answer: WebAnswer, expected: ValidationSource.Expectation) {
         switch answer.status {
-        // RFC 6585, 6: the network requires a sign-in.
+        // With status 511, the network requires a sign-in (RFC 6585, 6).
         case 511: self = .captive(portal: nil)
         case 300...399: self = .captive(portal: answer.location?.description)
         case 200...299 where answer.isAsExpected(expected): self = .online
-        // An empty page has no sign-in: it comes from a broken proxy.
+        // An empty page has no sign-in, so it comes from a broken proxy.
         case 200...299 where answer.body.isEmpty: self = .failed(.unexpectedAnswer)
         case 200...299: self = .captive(portal: nil)
         default: self = .failed(.unexpectedAnswer)
@@ -96,7 +96,7 @@ public struct ValidationSource: Sendable, Equatable {
         } catch {
             throw .url(error)
         }
-        // A captive network cannot replace the answer of an authenticated server.
+        // Refuses https, because a captive network cannot replace the answer of an authenticated server.
         guard address.scheme == .http else { throw .encrypted }
         switch (status, body) {
         case (_?, _?): throw .statusAndBody

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// A URL with `http://` or `https://`. Stricter than RFC 3986: ambiguous text is refused, so that display, request and
+/// A URL with `http://` or `https://`. Stricter than RFC 3986: refuses ambiguous text, so that display, request and
 /// comparison agree.
 public struct WebAddress: Sendable, Hashable {
     public enum Scheme: String, Sendable, CaseIterable {
@@ -20,7 +20,7 @@ public struct WebAddress: Sendable, Hashable {
     public let port: Int
     /// Path and query of the request; begins with a slash.
     public let target: String
-    /// Text after `#`, for the user's browser only; never sent.
+    /// Text after `#`. Only the user's browser uses it; requests omit it.
     public let fragment: String?
 
     /// - Throws: `InvalidWebAddress`.
@@ -85,7 +85,7 @@ public struct WebAddress: Sendable, Hashable {
     }
 
     private static func port(_ text: Substring) throws(InvalidWebAddress) -> Int? {
-        // "host:" is valid (RFC 3986, 3.2.3).
+        // The port may be empty, as in "host:" (RFC 3986, 3.2.3).
         if text.isEmpty || text == ":" { return nil }
         let digits = text.dropFirst()
         guard text.first == ":", digits.utf8.count <= 5, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
@@ -117,7 +117,7 @@ public enum InvalidWebAddress: Error, Equatable, CaseIterable, CustomStringConve
 
 extension WebAddress {
     /// Resolves a reference found at this address, such as a `Location` or a form's action (RFC 3986, 5.2).
-    /// - Throws: `InvalidWebAddress`, also for other schemes (`javascript:`).
+    /// - Throws: `InvalidWebAddress`, for example for a scheme such as `javascript:`.
     public func resolving(_ reference: String) throws(InvalidWebAddress) -> WebAddress {
         try Self.checkCharacters(reference)
         let resolved: WebAddress

@@ -9,7 +9,7 @@ public struct WebAnswer: Sendable, Equatable {
     public let status: Int
     let fields: [Field]
     public let body: [UInt8]
-    /// True for a whole body, false if only the first bytes were requested.
+    /// True if the body is whole; false if only the first bytes were requested.
     public let isWhole: Bool
 
     struct Field: Sendable, Equatable {
@@ -23,7 +23,7 @@ public struct WebAnswer: Sendable, Equatable {
         return fields.filter { $0.name.lowercased() == name }.map(\.value)
     }
 
-    /// Target of a redirection, which is not followed; nil if missing or unusable.
+    /// Target of a redirection; nil if missing or unusable. ``WebClient`` does not follow redirections.
     public var location: WebAddress? {
         guard (300...399).contains(status), let location = values(of: "Location").first else { return nil }
         return try? address.resolving(location)
@@ -97,7 +97,7 @@ extension WebFailure {
             case HTTPParserError.headerOverflow: .tooLarge(.header)
             case HTTPParserError.invalidEOFState: .closedEarly
             case is HTTPParserError: .notHTTP
-            // Closed without announcement: the answer may be incomplete.
+            // The connection closed without a close message, so the answer may be incomplete.
             case NIOSSLError.uncleanShutdown: .closedEarly
             case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError: .tlsFailed
             default: .closedEarly

@@ -2,8 +2,8 @@ import NIOCore
 import NIOSSL
 import Synchronization
 
-/// Sends single requests to untrusted servers. Answers are limited (``WebLimits``), redirections are not followed and
-/// content is not decompressed.
+/// Sends single requests to untrusted servers. Limits answers (``WebLimits``), does not follow redirections and does
+/// not decompress content.
 public struct WebClient: Sendable {
     /// Certificate authorities for `https`.
     public enum Authorities: Sendable {
@@ -17,7 +17,7 @@ public struct WebClient: Sendable {
 
     public init(trusting authorities: Authorities = .system) { trust = LoadedAuthorities(authorities) }
 
-    /// - Throws: `WebFailure`. Any status is a success.
+    /// - Throws: `WebFailure`. An answer with any status is a success.
     public func fetch(
         _ request: WebRequest, through network: InterfaceNetwork, limits: WebLimits
     ) async throws(WebFailure) -> WebAnswer {
@@ -66,14 +66,14 @@ extension WebExchange {
     fileprivate static let cancelled = WebExchange(result: .failure(.cancelled), bytes: 0)
 }
 
-/// Authorities that are loaded on first use and kept: the system's need a good part of a second on a small board.
+/// Authorities, loaded on first use and kept. Loading the system's takes a good part of a second on a small board.
 final class LoadedAuthorities: Sendable {
     private let authorities: WebClient.Authorities
     private let loaded = Mutex<NIOSSLContext?>(nil)
 
     init(_ authorities: WebClient.Authorities) { self.authorities = authorities }
 
-    /// TLS context. After a failure to make it, the next request tries again.
+    /// TLS context. If creating the context fails, the next request tries again.
     var context: NIOSSLContext {
         get throws(WebFailure) {
             let result = loaded.withLock { loaded in
@@ -95,7 +95,7 @@ final class LoadedAuthorities: Sendable {
     }
 }
 
-/// A request, on its own connection.
+/// A request. Each request has its own connection.
 public struct WebRequest: Sendable {
     /// Method of a request: GET, or POST with a form.
     public enum Method: Sendable {
@@ -179,6 +179,6 @@ public struct WebLimits: Sendable {
     /// Bytes read at a time.
     public static let readSize = 4096
 
-    /// Buffer of fixed size, because the default grows with the input.
+    /// Buffer of fixed size. The default buffer would grow with the input.
     static let readAllocator = FixedSizeRecvByteBufferAllocator(capacity: readSize)
 }

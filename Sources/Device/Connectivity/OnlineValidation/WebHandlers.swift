@@ -3,7 +3,7 @@ import NIOHTTP1
 import NIOSSL
 
 extension ChannelPipeline.SynchronousOperations {
-    /// Checks an address against the certificate's addresses. A name is also sent in SNI (RFC 6066, 3).
+    /// Adds TLS. Checks an address against the certificate's addresses; sends a name in SNI as well (RFC 6066, 3).
     private func addTLS(_ context: NIOSSLContext, to address: WebAddress) throws {
         let isName = (try? SocketAddress(ipAddress: address.host, port: 0)) == nil
         try addHandler(NIOSSLClientHandler(context: context, serverHostname: isName ? address.host : nil))
@@ -55,7 +55,7 @@ extension ChannelPipeline.SynchronousOperations {
     }
 }
 
-/// Counts bytes at a place in the pipeline, and reports an error over the limit.
+/// Counts bytes at one point of the pipeline, and reports an error over the limit.
 final class ByteMeter: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -127,7 +127,7 @@ final class AnswerCollector: ChannelInboundHandler {
 
     private func receive(_ head: HTTPResponseHead) throws(WebFailure) {
         switch head.status.code {
-        // 101 switches to another protocol.
+        // Excludes 101, which switches to another protocol.
         case 100, 102..<200:
             interimAnswers += 1
             guard interimAnswers <= limits.interimAnswers else { throw .tooLarge(.interimAnswers) }

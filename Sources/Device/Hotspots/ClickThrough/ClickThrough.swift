@@ -5,7 +5,7 @@ import Glibc
 import Linux
 import NIOCore
 
-/// The provider for portals that only need accepted terms, by form or link. It asks a user for all other fields.
+/// The provider for portals that only need accepted terms, by form or link. If other fields are needed, asks a user.
 public struct ClickThrough {
     private static let steps = 3
     /// Number of checks for internet access after the last page.
@@ -29,7 +29,7 @@ public struct ClickThrough {
     public mutating func answer(_ request: ProviderRequest.Content) async -> ProviderAnswer {
         switch request {
         case .hello: .hello
-        // Portals with terms only are found on networks without a password.
+        // Portals that only show terms run on networks without a password.
         case .filterScanList(let networks): .serves(networks.filter { $0.security.isOpenToAll }.map(\.bssid))
         case .evaluate(let network): .evaluated(await evaluate(network))
         case .authenticate(let network): .signIn(await signIn(network))
@@ -62,7 +62,7 @@ public struct ClickThrough {
         return await walk(visit, network)
     }
 
-    /// Completes page after page until the network is open or a user is needed.
+    /// Completes one page after the other until the network is open or a user is needed.
     private mutating func walk(_ start: PortalVisit, _ network: CaptiveNetwork) async -> SignInResult {
         var visit = start
         for _ in 0..<Self.steps {
@@ -135,7 +135,7 @@ public struct ClickThrough {
         await isOpen(network) ?? true ? .success(next: nil) : .authenticationRequired
     }
 
-    /// - Returns: nil without a probe; the agent then checks itself.
+    /// - Returns: nil without a probe. The agent then checks for internet access.
     private func isOpen(_ network: CaptiveNetwork) async -> Bool? {
         guard let source = network.probe?.source else { return nil }
         for look in 1...Self.looks {
@@ -155,7 +155,7 @@ public struct ClickThrough {
 }
 
 extension CaptiveNetwork {
-    /// URL of the sign-in page. The URL from the API takes precedence over a redirection (RFC 8908, 4.1).
+    /// URL of the sign-in page. Prefers the URL from the API to a redirection (RFC 8908, 4.1).
     fileprivate var signInPage: String? { api?.userPortal ?? portal }
 }
 

@@ -1,6 +1,6 @@
 import AppProtocol
 
-/// The forms, links and refresh of a portal's page.
+/// Forms, links and refresh of a portal's page.
 struct PortalPage: Sendable, Equatable {
     struct Form: Sendable, Equatable {
         var action = ""
@@ -44,7 +44,7 @@ struct PortalPage: Sendable, Equatable {
     private(set) var links: [Link] = []
     /// Target of a short `<meta http-equiv="refresh">`.
     private(set) var refresh: String?
-    /// Longest delay of a refresh in seconds. Longer ones reload the page instead of leading to the next one.
+    /// Longest delay of a refresh in seconds. Longer ones only reload the page.
     private static let longestDelay = 5
 
     init(html: [UInt8]) {
@@ -142,7 +142,7 @@ extension PortalPage.Field {
 
 extension PortalPage {
     enum Step: Sendable, Equatable {
-        /// Submit the form with its consents ticked, as it asks for nothing else.
+        /// Submit the form with its consents ticked, because it asks for nothing else.
         case submit(Form)
         case follow(String)
         /// The user must fill in the form.
@@ -232,19 +232,19 @@ extension PortalPage.Field {
 
 /// Classifies forms, checkboxes and links by their words.
 enum ConsentWords {
-    /// Beginnings of lower-case words for continuing.
+    /// Beginnings of lower-case words that mean to continue.
     private static let onward = [
         "accept", "accett", "acept", "agree", "akzeptier", "clickthrough", "conect", "connect", "connexion", "continu",
         "einverstanden", "nodogsplash", "opennds", "proceed", "verbinden", "weiter",
     ]
-    /// Whole words for continuing, on buttons only.
+    /// Whole words that mean to continue, on buttons only.
     private static let onwardWhole: Set<String> = ["enter", "free", "go", "login", "ok", "okay", "online", "start"]
     /// Beginnings of words for terms and conditions.
     private static let terms = [
         "accept", "accett", "acept", "agb", "agree", "akzeptier", "condition", "consent", "einverstanden",
         "nutzungsbedingung", "policy", "privacy", "rules", "terms", "tos",
     ]
-    /// Word beginnings for other purposes.
+    /// Beginnings of words with other purposes.
     private static let other = [
         "abmelden", "advert", "bestell", "bezahl", "billing", "buy", "cancel", "checkout", "decline", "disagree",
         "disconnect", "kauf", "logoff", "logout", "marketing", "newsletter", "pay", "price", "purchase",
@@ -273,7 +273,7 @@ enum ConsentWords {
         words(of: text).contains { word in stems.contains { word.hasPrefix($0) } }
     }
 
-    /// Splits into lower-case words, also before a capital in `btnAccept`.
+    /// Splits the text into lower-case words, also before a capital letter as in `btnAccept`.
     private static func words(of text: String) -> [String] {
         var words: [String] = []
         var word = ""

@@ -18,7 +18,7 @@ struct PortalVisit: Sendable {
     private var jar = CookieJar()
     private var address: WebAddress
     private(set) var page = PortalPage(html: [])
-    /// Address to show, fixed once the user has filled in a form, because later addresses may contain the input.
+    /// Address to show. Fixed once the user has filled in a form, because later addresses may contain the input.
     private(set) var shownAddress: WebAddress
     private var isFilledIn = false
 
@@ -68,7 +68,7 @@ struct PortalVisit: Sendable {
             page = PortalPage(html: answer.body)
             if !isFilledIn { shownAddress = address }
             guard let next = answer.location ?? refresh else { return }
-            // Only these repeat the form (RFC 9110, 15.4.8 and 15.4.9).
+            // Only these statuses repeat the form (RFC 9110, 15.4.8 and 15.4.9).
             let method = answer.status == 307 || answer.status == 308 ? request.method : .get
             if case .form = method, isFilledIn, !next.isSameOrigin(as: address) { throw .elsewhere }
             request = WebRequest(method, next, accept: "text/html")
@@ -76,7 +76,7 @@ struct PortalVisit: Sendable {
         throw .redirections
     }
 
-    /// The page that this one refreshes to; nil if it only reloads itself.
+    /// Target of the page's refresh; nil without a refresh, or if the page only reloads.
     private var refresh: WebAddress? {
         guard let target = page.refresh, let next = try? address.resolving(target), next != address else { return nil }
         return next
@@ -133,7 +133,7 @@ struct CookieJar: Sendable {
 }
 
 extension CookieJar.Cookie {
-    /// - Returns: nil if invalid, too long, or secure over an unencrypted connection.
+    /// - Returns: nil if the cookie is invalid, too long, or secure but received over an unencrypted connection.
     fileprivate init?(_ text: String, from address: WebAddress) {
         let parts = text.split(separator: ";", omittingEmptySubsequences: false)
         guard let pair = parts.first, pair.utf8.count <= CookieJar.maximumLength,

@@ -1,4 +1,4 @@
-/// Finds a page's tags and texts in one pass and bounded memory. It is not a full HTML parser.
+/// Finds a page's tags and texts in one pass, with bounded memory. This is not a full HTML parser.
 struct TagScanner: Sendable {
     struct Tag: Sendable, Equatable {
         let name: String
@@ -18,7 +18,7 @@ struct TagScanner: Sendable {
         case text(String)
     }
 
-    /// Limits in bytes; longer names and values are cut, further attributes ignored.
+    /// Limits in bytes. Longer names and values are cut, and further attributes are ignored.
     static let nameLength = 64
     static let valueLength = 2048
     static let attributes = 32
@@ -75,7 +75,7 @@ struct TagScanner: Sendable {
         return Tag(name: name, isClosing: isClosing, attributes: attributes)
     }
 
-    /// - Returns: nil at the end of the tag, which is consumed.
+    /// - Returns: nil at the end of the tag. The end is consumed.
     private mutating func attribute() -> Tag.Attribute? {
         while let next = byte(at: position), Self.isSpace(next) || next == UInt8(ascii: "/") { position += 1 }
         guard let next = byte(at: position) else { return nil }

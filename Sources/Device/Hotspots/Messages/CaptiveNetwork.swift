@@ -6,10 +6,10 @@ public struct CaptiveNetwork: Sendable, Equatable {
     public var ssid: SSID
     public var bssid: BSSID?
     public var security: Security
-    /// The Wi-Fi interface, which a provider must bind its sockets to.
+    /// The Wi-Fi interface. A provider must bind its sockets to it.
     public var interface: String
-    /// The network's own name servers, at most ``ProviderLimits/nameServers``. /etc/resolv.conf may have another
-    /// network's.
+    /// The network's own name servers, at most ``ProviderLimits/nameServers``. /etc/resolv.conf may list servers of
+    /// another network.
     public var nameServers: [IPAddress]
     /// Signal in dBm.
     public var signal: Int?
@@ -57,7 +57,7 @@ public struct CaptiveNetwork: Sendable, Equatable {
         }
     }
 
-    /// Drops URLs longer than ``ProviderLimits/urlLength``: they come from the network.
+    /// Drops URLs longer than ``ProviderLimits/urlLength``, because they come from the network.
     public init(
         ssid: SSID, bssid: BSSID? = nil, security: Security, interface: String, nameServers: [IPAddress] = [],
         signal: Int? = nil, portal: String? = nil, probe: Probe? = nil, api: API? = nil

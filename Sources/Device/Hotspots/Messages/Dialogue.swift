@@ -4,7 +4,7 @@ import AppProtocol
 public struct Dialogue: Sendable, Equatable {
     public var title: String
     public var message: String
-    /// A page that the user may open instead, with `http` or `https`.
+    /// A page with `http` or `https` that the user may open instead of the fields.
     public var url: String?
     /// Fields to fill in; empty if the user only has to agree or to open the page.
     public var fields: [PortalRequest.Field] = []

@@ -4,7 +4,7 @@ import AppProtocol
 public enum HostRequest: Sendable, Equatable {
     /// Lists the providers and closes the connection.
     case list
-    /// Connects to this provider: it handles the rest of the connection.
+    /// Connects to this provider, which handles the rest of the connection.
     case open(provider: String)
 
     public init(line: some Collection<UInt8>) throws(ProtocolError) {
@@ -19,7 +19,7 @@ public struct ProviderList: Sendable, Equatable {
     /// Names in order, at most ``ProviderLimits/providers``.
     public let names: [String]
 
-    /// - Parameter names: invalid names are dropped.
+    /// - Parameter names: names of providers. Invalid ones are dropped.
     public init(names: [String]) {
         self.names = Array(
             Set(names.filter { ProviderLimits.isName($0) }).sorted().prefix(ProviderLimits.providers))

@@ -3,7 +3,7 @@ import AppProtocol
 
 public enum ProviderAnswer: Sendable, Equatable {
     case hello
-    /// The access points of the request that the provider may serve.
+    /// Access points of the request that the provider may serve.
     case serves([BSSID])
     case evaluated(Confidence)
     /// Answers `authenticate` and `answer`.
@@ -27,9 +27,9 @@ public enum SignInResult: Sendable, Equatable {
     ///   - maintainIn: seconds until maintenance; nil for the agent's own interval.
     ///   - session: data for the provider's later `maintain` and `logoff`.
     case success(maintainIn: Int?, session: Secret?)
-    /// Ask the user, then send `answer`.
+    /// The agent must ask the user, then send `answer`.
     case uiRequired(Dialogue)
-    /// - Parameter retryAfter: in seconds.
+    /// - Parameter retryAfter: seconds until a retry; nil for the agent's own interval.
     case temporaryFailure(retryAfter: Int?)
     case failure(reason: String)
 }
@@ -49,7 +49,7 @@ extension ProviderAnswer {
     public init(line: some Collection<UInt8>, to id: String, of kind: ProviderRequest.Kind) throws(ProviderFault) {
         do {
             let envelope = try Line.decode(AnswerEnvelope.self, from: line)
-            // The host answers without ID if it cannot start the provider.
+            // The host answers without an ID if it cannot start the provider.
             if let failure = envelope.failure, envelope.id == nil || envelope.id == id {
                 throw ProviderFault.refused(failure)
             }
@@ -282,7 +282,7 @@ extension KeyedDecodingContainer {
 }
 
 public enum ProviderFault: Error, Sendable, Equatable {
-    /// No host listens at the socket.
+    /// The provider host does not listen at the socket.
     case noHost(errno: Int32)
     case ended
     case timedOut
@@ -290,12 +290,12 @@ public enum ProviderFault: Error, Sendable, Equatable {
     case garbage(String)
     /// The agent crashed while it read this provider's answer.
     case leftAlone
-    /// The provider answered with an error, or the host without such a provider.
+    /// The provider has answered with an error, or the host does not have this provider.
     case refused(ProtocolError)
 }
 
 extension ProviderFault: CustomStringConvertible {
-    /// Description of the fault, printable whatever the provider sent.
+    /// Description of the fault. It is printable, whatever the provider has sent.
     public var description: String {
         switch self {
         case .noHost(let errno): "the providers' host is not running (error \(errno))"

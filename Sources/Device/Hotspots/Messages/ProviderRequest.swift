@@ -16,7 +16,7 @@ public struct ProviderRequest: Sendable, Equatable {
         case authenticate(CaptiveNetwork)
         /// The user's input by field name, after `uiRequired` in the same connection.
         case answer([String: Secret])
-        /// Checks and prolongs the sign-in, with the provider's session data.
+        /// Checks and prolongs the sign-in, using the provider's session data.
         case maintain(CaptiveNetwork, session: Secret?)
         case logoff(CaptiveNetwork, session: Secret?)
     }
@@ -125,15 +125,15 @@ private struct ValuesBody: Codable {
 }
 
 extension Secret {
-    /// Text of the secret; nil if it is not UTF-8. Pass it on, do not store it.
+    /// Text of the secret; nil if it is not UTF-8. Pass the text on, but do not store it.
     var text: String? { withBytes { String(validating: $0, as: UTF8.self) } }
 }
 
-/// Limits of messages between agent, host and providers. A message over a limit is refused as a whole.
+/// Limits of messages between agent, host and providers. If one is exceeded, the whole message is refused.
 public enum ProviderLimits {
-    /// The `v` of every line.
+    /// Value of `v` in every line.
     public static let version = 1
-    /// Maximum number of providers, the first by name.
+    /// Maximum number of providers. Further ones, in the order of their names, are ignored.
     public static let providers = ProtocolLimits.providers
     /// Length of a provider's name in bytes: its file name of letters, digits, `-`, `_` and `.`, without a leading dot.
     public static let nameLength = ProtocolLimits.providerNameLength

@@ -26,7 +26,7 @@ final class HotspotDriver {
     func receive(_ event: SignIn.Event) {
         let before = Set(signIn.remembered.entries)
         defer {
-            // The order changes with each sign-in, so order alone is not stored.
+            // Compares sets, because the order changes with each sign-in and is not worth storing.
             if Set(signIn.remembered.entries) != before { remembered(signIn.remembered.entries) }
         }
         for effect in signIn.handle(event, at: now()) {
@@ -46,7 +46,7 @@ final class HotspotDriver {
         }
     }
 
-    /// - Returns: completes when the provider has logged off or failed, or at once without a session.
+    /// - Returns: a future that completes when the provider has logged off or failed, or at once without a session.
     func logOff() -> EventLoopFuture<Void> {
         let promise = connector.loop.makePromise(of: Void.self)
         loggedOff.append(promise)

@@ -17,8 +17,8 @@ public final class Hotspots: Sendable {
 
     /// - Parameters:
     ///   - socket: path of the provider host's socket.
-    ///   - group: everything runs on one of its event loops.
-    ///   - entries: last value of `onRemember`, also from before a restart.
+    ///   - group: all work runs on one of its event loops.
+    ///   - entries: last value of `onRemember`, including values from before a restart.
     ///   - onRemember: called on the event loop when another provider has signed in to a network. It must not block.
     ///   - onChange: called on the event loop for each change. It must not block.
     public init(
@@ -33,7 +33,7 @@ public final class Hotspots: Sendable {
         self.snapshot = snapshot
         self.settings = settings
         self.connector = connector
-        // Random, so that answers to questions from before a restart are refused.
+        // The first number is random, so that answers to questions from before a restart are refused.
         var signIn = SignIn(
             settings: settings, remembering: entries, firstRequest: Int.random(in: 1...(1 << 30)))
         signIn.switchedOff = switchedOff
@@ -51,7 +51,7 @@ public final class Hotspots: Sendable {
     /// State of the hotspots, readable from any thread.
     public var status: HotspotStatus { snapshot.status.withLock { $0 } }
 
-    /// Reports a captive network. A report that began after a claimed sign-in refutes it.
+    /// Reports a captive network. This refutes a claimed sign-in, so the check must have begun after the claim.
     public func captiveFound(_ network: CaptiveNetwork, name: NetworkName) { receive(.captive(network, name)) }
 
     /// Reports internet access. Resumes an earlier sign-in at this network.
@@ -60,10 +60,10 @@ public final class Hotspots: Sendable {
     /// Starts maintenance, because the session ends soon and can be extended.
     public func sessionEnds(_ network: CaptiveNetwork, name: NetworkName) { receive(.ending(network, name)) }
 
-    /// Reports that the network is no longer used. Its session is kept for ``HotspotSettings/heldFor``.
+    /// Reports that the network is no longer used. Keeps its session for ``HotspotSettings/heldFor``.
     public func networkLeft() { receive(.left) }
 
-    /// Logs off before the device leaves the network on purpose. Returns when done, or after
+    /// Logs off before the device leaves the network on purpose. Returns when the log-off is done, or after
     /// ``HotspotSettings/logoffLimit``.
     public func logOff() async {
         try? await connector.loop.flatSubmit { [driver] in driver.value.logOff() }.get()
@@ -78,7 +78,7 @@ public final class Hotspots: Sendable {
         }
     }
 
-    /// Returns all providers, also disabled ones.
+    /// Returns all providers, including disabled ones.
     public func providers() async throws(ProviderFault) -> [String] {
         let effect: ProviderConnection.Effect
         do {
@@ -99,8 +99,8 @@ public final class Hotspots: Sendable {
         receive(.person(answer))
     }
 
-    /// Asks every provider which of the strongest ``ProviderLimits/scannedNetworks`` it may serve, without network
-    /// access.
+    /// Asks every provider which of the strongest ``ProviderLimits/scannedNetworks`` networks it may serve. Providers
+    /// answer without network access.
     /// - Returns: sorted provider names by access point.
     public func filter(_ networks: [ScannedHotspot]) async -> [BSSID: [String]] {
         let asked = Array(
@@ -166,16 +166,16 @@ public struct HotspotSettings: Sendable, Equatable {
     public var evaluateLimit: Duration = .seconds(5)
     public var authenticateLimit: Duration = .seconds(60)
     public var maintainLimit: Duration = .seconds(30)
-    /// The device leaves the network after this time at the latest.
+    /// Maximum time of a log-off. After it, the device leaves the network.
     public var logoffLimit: Duration = .seconds(2)
-    /// Time added to the limits that the agent waits for, to start the next step.
+    /// Time to start the next step, added to the limits above while the agent stays at the network.
     public var handover: Duration = .seconds(2)
     /// Number of providers asked in parallel.
     public var parallel = 4
     /// Time for the user's answer, and maximum number of questions in one sign-in.
     public var personLimit: Duration = .seconds(600)
     public var dialogues = 5
-    /// Time for the agent to verify a claimed sign-in.
+    /// Time limit for the agent's check of a claimed sign-in.
     public var confirmLimit: Duration = .seconds(15)
     /// Default and shortest interval of maintenance.
     public var maintainInterval: Duration = .seconds(300)
@@ -184,7 +184,7 @@ public struct HotspotSettings: Sendable, Equatable {
     public var waits = BackOff(first: .seconds(30), last: .seconds(3600))
     /// Number of networks whose provider is remembered.
     public var rememberedNetworks = 16
-    /// Number of lost networks whose session is kept, and the time for which it is kept.
+    /// Number of lost networks whose session is kept, and the time for which a session is kept.
     public var heldSessions = 4
     public var heldFor: Duration = .seconds(24 * 3600)
 
@@ -196,13 +196,13 @@ public struct HotspotStatus: Sendable, Equatable {
     public var portal = Portal()
     /// Current question to the user. Send it as `portal.request` when it changes.
     public var request: PortalRequest?
-    /// End of a running sign-in, until which the agent should stay at the network; nil without one.
+    /// Time until which the agent should stay at the network for a running sign-in; nil without one.
     public var signingInUntil: Instant?
-    /// Whether a captive network starts a sign-in now. False while a user is asked, after a refusal or log-off, and
-    /// while waiting.
+    /// True if a captive network starts a sign-in now. False during a question to the user, after a refusal or log-off,
+    /// and during a wait.
     public var isTryingWhereCaptive = true
     public var retryAt: Instant?
-    /// The last failure with the provider's name, printable and without secrets.
+    /// The last failure with the provider's name, in printable text without secrets.
     public var problem: String?
 
     public init() {}
@@ -211,7 +211,7 @@ public struct HotspotStatus: Sendable, Equatable {
 public enum PortalAnswerRefusal: Error, Sendable, Equatable {
     case notAsked
     case unknownField(String)
-    /// A required field without value.
+    /// A required field has no value.
     case missingField(String)
     /// The value is longer than ``ProviderLimits/valueLength``, not UTF-8, or not a Boolean for a checkbox.
     case invalidValue(String)
@@ -230,7 +230,7 @@ public struct RememberedProvider: Sendable, Hashable {
 
 struct RememberedProviders: Sendable {
     private let limit: Int
-    /// Entries, most recent last.
+    /// Entries in the order of their last use, the latest one last.
     private(set) var entries: [RememberedProvider] = []
 
     init(_ entries: [RememberedProvider] = [], limit: Int) {

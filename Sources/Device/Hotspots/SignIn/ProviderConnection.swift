@@ -3,7 +3,7 @@ import AppProtocol
 import NIOCore
 import NIOPosix
 
-/// The protocol state of a connection to the host or a provider. An unexpected line ends the connection.
+/// Protocol state of a connection to the host or a provider. An unexpected line ends the connection.
 struct ProviderConnection: Sendable {
     enum Effect: Sendable, Equatable {
         case send([UInt8])
@@ -106,7 +106,7 @@ final class ProviderConnectionHandler: ChannelInboundHandler {
     private var connection: ProviderConnection
     private let source: OutsideSource
     private let watch: any OutsideWatch
-    /// Outputs to send once connected.
+    /// Effects to perform once connected.
     private var waiting: [ProviderConnection.Effect]
     private var context: ChannelHandlerContext?
     /// Reports an effect; nil after `close`.
@@ -124,7 +124,7 @@ final class ProviderConnectionHandler: ChannelInboundHandler {
 
     func ask(_ content: ProviderRequest.Content) { perform(connection.ask(content)) }
 
-    /// Closes the connection. No events are reported afterwards.
+    /// Closes the connection. Reports no events afterwards.
     func close() {
         report = nil
         waiting = []
@@ -172,7 +172,7 @@ final class ProviderConnectionHandler: ChannelInboundHandler {
                 continue
             }
             if let context, context.channel.isActive {
-                // At most a few lines wait here: one question at a time.
+                // At most a few lines wait here, because only one question is open at a time.
                 context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: bytes)), promise: nil)
             } else if report != nil {
                 waiting.append(effect)
@@ -186,8 +186,8 @@ struct HostConnector: Sendable {
     let loop: any EventLoop
     let watch: any OutsideWatch
 
-    /// Opens a connection. Call this on the loop. `tell` is called there too, after this has returned.
-    /// - Parameter provider: its name; nil for the host.
+    /// Opens a connection. Call this on the loop. `report` is called on the loop, too, after this method has returned.
+    /// - Parameter provider: the provider's name; nil for the host.
     func open(
         _ provider: String?, _ start: (ProviderConnection, [ProviderConnection.Effect]),
         report: @escaping (ProviderConnection.Effect) -> Void
@@ -202,13 +202,13 @@ struct HostConnector: Sendable {
             }
             .connect(unixDomainSocketPath: socket)
             .whenFailure { error in
-                // Later, because the caller does not have the handler yet.
+                // Fails later, because the caller does not have the handler yet.
                 loop.execute { bound.value.fail(.noHost(errno: (error as? IOError)?.errnoCode ?? 0)) }
             }
         return handler
     }
 
-    /// - Parameter provider: its name; nil for the host.
+    /// - Parameter provider: the provider's name; nil for the host.
     func once(
         _ provider: String?, within limit: Duration,
         _ start: @escaping @Sendable () -> (ProviderConnection, [ProviderConnection.Effect])

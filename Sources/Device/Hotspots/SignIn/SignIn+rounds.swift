@@ -49,7 +49,7 @@ extension SignIn {
         tryNext(now)
     }
 
-    /// Tries the next provider. Evaluates all of them after the remembered one failed. Otherwise ends the round.
+    /// Tries the next provider. If none is left, evaluates all providers, or ends the round if that was done.
     mutating func tryNext(_ now: Instant) {
         if !round.line.isEmpty {
             authenticate(round.line.removeFirst(), now)

@@ -1,7 +1,7 @@
 import AgentModel
 import AppProtocol
 
-/// Decides about the sign-in at the current network. The caller performs the effects.
+/// Decides when and how to sign in to the current network. The caller performs the effects.
 struct SignIn: Sendable {
     typealias ConnectionID = Int
 
@@ -39,7 +39,7 @@ struct SignIn: Sendable {
         case loggingOff(ConnectionID, until: Instant)
         /// All providers failed. The next round starts at `until`.
         case waiting(until: Instant)
-        /// No further attempt is made in this network: the user refused, or the device has logged off.
+        /// Attempts in this network have ended, because the user refused or the device has logged off.
         case resting
     }
 
@@ -71,7 +71,7 @@ struct SignIn: Sendable {
         var failures = 0
     }
 
-    /// The session of a lost network, kept because the device may come back.
+    /// Session of a lost network, kept because the device may come back.
     struct HeldSession: Sendable {
         let network: CaptiveNetwork
         let session: Session
@@ -82,7 +82,7 @@ struct SignIn: Sendable {
         var line: [String] = []
         var tried: Set<String> = []
         var isEvaluated = false
-        /// Whether an early retry makes sense.
+        /// True if an early retry makes sense.
         var isTemporary = false
         /// Shortest retry time that a provider has requested.
         var retryAfter: Duration?
@@ -98,7 +98,7 @@ struct SignIn: Sendable {
     var remembered: RememberedProviders
     /// Disabled providers.
     var switchedOff: Set<String> = []
-    /// Held sessions, latest last.
+    /// Held sessions, the latest one last.
     var held: [HeldSession] = []
     private var lastConversation = 0
     private var lastRequest: Int
@@ -161,7 +161,7 @@ extension SignIn {
     mutating func captiveFound(_ facts: CaptiveNetwork, _ name: NetworkName, _ now: Instant) {
         if let network, !network.facts.isSame(as: facts) { leave(now) }
         network = (facts, name)
-        // A captive network has ended its old sessions.
+        // The earlier sessions of a captive network have ended.
         held.removeAll { $0.network.isSame(as: facts) }
         switch phase {
         case .inactive: startRound(now)
@@ -182,7 +182,7 @@ extension SignIn {
         renew(session, now)
     }
 
-    /// Signs in again with the same provider, unless the session was too short.
+    /// Signs in again with the same provider, unless the session was too short to count.
     mutating func renew(_ session: Session, _ now: Instant) {
         guard now - session.start >= settings.waits.first else {
             sessionFailed(session, "its sign-in lasted only \((now - session.start).milliseconds) ms", now)
@@ -209,7 +209,7 @@ extension SignIn {
             confirm(&session)
             phase = .maintaining(session, connection, until: until)
         case .listing, .evaluating, .presentingUI, .waiting:
-            // The network was opened by other means.
+            // The network has opened in another way.
             endConversations()
             phase = .inactive
         // The provider may be about to report success.
@@ -219,7 +219,7 @@ extension SignIn {
         }
     }
 
-    /// Resumes the session of a network that the device had lost.
+    /// Resumes the session of a network to which the device has returned.
     private mutating func goOn(_ facts: CaptiveNetwork, _ name: NetworkName, _ now: Instant) {
         guard let index = held.firstIndex(where: { $0.network.isSame(as: facts) }) else { return }
         let back = held.remove(at: index)
@@ -228,7 +228,7 @@ extension SignIn {
         phase = .authenticated(back.session)
     }
 
-    /// Keeps a confirmed session for the device's return.
+    /// Keeps a confirmed session in case the device returns.
     private mutating func hold(_ now: Instant) {
         guard let network else { return }
         var session: Session
@@ -236,7 +236,7 @@ extension SignIn {
         case .authenticated(let current): session = current
         case .maintaining(let current, _, _):
             session = current
-            // The maintenance was not finished.
+            // The maintenance was not finished, so it is due again.
             session.maintainAt = now
         case .inactive, .listing, .evaluating, .authenticating, .presentingUI, .loggingOff, .waiting, .resting: return
         }
@@ -302,12 +302,12 @@ extension SignIn {
             emit(.end(attempt.connection))
             reportProblem(attempt.provider, "it was switched off")
             tryNext(now)
-        // An opened network stays open.
+        // A network stays open after its provider is disabled.
         case .authenticated(let session) where providers.contains(session.provider),
             .maintaining(let session, _, _) where providers.contains(session.provider):
             endConversations()
             phase = .inactive
-        // An enabled provider may be able to sign in.
+        // A newly enabled provider may be able to sign in.
         case .waiting where isMore: startRound(now)
         case .inactive, .listing, .authenticating, .presentingUI, .authenticated, .maintaining, .loggingOff, .waiting,
             .resting:

@@ -166,7 +166,7 @@ struct BrokerArguments: ParsableArguments {
     @Option(help: ArgumentHelp("The topic prefix of the devices (default: altnet).", valueName: "topic"))
     var prefix: String?
 
-    /// - Throws: `ExitCode`, after printing what is wrong.
+    /// - Throws: `ExitCode`, after it has printed the errors.
     func options() throws -> BridgeOptions {
         func value(_ option: String?, _ name: BridgeOptions.Name) -> String? {
             option ?? getenv("ALTNET_MQTT_" + name.rawValue).map { String(cString: $0) }

@@ -5,7 +5,7 @@ import FleetOperator
 import Glibc
 import Linux
 
-/// Reads and writes the files of a fleet's owner. Prints errors and throws `ExitCode`.
+/// Reads and writes the files of a fleet's owner. After an error, prints it and throws `ExitCode`.
 enum FleetFile {
     private static let longest = 64 << 20
 
@@ -23,7 +23,7 @@ enum FleetFile {
         return try keys(bytes, from: path)
     }
 
-    /// Reads the keys that a command prints, such as a password store.
+    /// Runs a command, such as that of a password store, and reads the keys that it prints.
     static func keys(command: String) throws -> [String: DeviceKey] {
         var ends: [Int32] = [0, 0]
         guard pipe(&ends) == 0 else { throw failure("\(SystemError("make a pipe"))") }

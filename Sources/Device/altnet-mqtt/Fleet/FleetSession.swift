@@ -60,7 +60,8 @@ struct FleetSession {
         return roster
     }
 
-    /// Runs a rollout until no device has pending work, or the time is over.
+    /// Runs a rollout until every device is committed, undone or refused. After `patience`, stops as soon as no device
+    /// has pending work.
     /// - Parameter patience: time to wait for offline or unfinished devices.
     /// - Returns: the record and the number of offline devices.
     func perform(_ rollout: Rollout, keepingAt path: String, for patience: Duration) throws -> (RolloutRecord, Int) {
@@ -106,7 +107,8 @@ struct FleetSession {
     }
 }
 
-/// Shows the progress: one moving line on a terminal; elsewhere a new line after a change, at most every 10 s.
+/// Shows the progress of a rollout: on a terminal in one line that is redrawn, elsewhere in a new line after a change,
+/// at most every 10 s.
 struct RolloutProgress {
     private let style = Style.spinner
     private var lastShown: String?

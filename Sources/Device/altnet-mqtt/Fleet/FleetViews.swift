@@ -36,7 +36,7 @@ struct DeviceView: Encodable {
             return [
                 .init(view.deviceId.printable),
                 view.online.map { $0 ? .init("yes", .green) : .init("no", .red) } ?? .init("unknown", .dim),
-                // A device's texts are untrusted.
+                // Escape the device's texts, which are untrusted.
                 .init(view.network?.printable ?? ""), .init(view.signal.map { "\($0) dBm" } ?? ""),
                 .init(seen ?? "never"), .init(view.risks.map(\.rawValue).joined(separator: ", "), .yellow),
                 .init(view.reason?.printable ?? ""),

@@ -253,7 +253,7 @@ extension BackupsUpdate {
 }
 
 extension DeviceClient {
-    /// Reads, changes and writes the list, up to three times if another client changes it meanwhile.
+    /// Reads, changes and writes the list. Tries up to three times if another client changes the list meanwhile.
     func changeBackups(
         _ change: (BackupList) throws(CommandFailure) -> BackupsUpdate
     ) async throws -> BackupList {
@@ -304,7 +304,7 @@ struct BackupsView {
         return table.render(style) + "\n" + summary
     }
 
-    /// True if any network has a static address. Otherwise the column is left out.
+    /// Whether any network has a static address. If not, the column is left out.
     private var hasAddresses: Bool { list.networks.contains { $0.address != nil } }
 
     private func row(_ network: BackupNetwork) -> [Table.Cell] {

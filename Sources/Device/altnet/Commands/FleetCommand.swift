@@ -2,7 +2,7 @@ import AgentModel
 import ArgumentParser
 import Glibc
 
-/// Runs `altnet-mqtt fleet`. Only that program links the broker's library, which most devices do not need.
+/// Runs `altnet-mqtt fleet`. Only that program links the MQTT library, which most devices do not need.
 struct FleetCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fleet",

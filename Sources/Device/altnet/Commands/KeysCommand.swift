@@ -159,8 +159,7 @@ extension DeviceClient {
 }
 
 extension Console {
-    /// - Throws: `CommandFailure` if the code would go to standard output without a terminal, unless `output` is
-    ///   given.
+    /// - Throws: `CommandFailure` if `output` is nil and standard output is not a terminal.
     func requirePlace(forCode output: String?) throws {
         guard style.goesToTerminal || output != nil else {
             throw CommandFailure(

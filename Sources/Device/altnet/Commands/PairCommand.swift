@@ -96,7 +96,7 @@ struct PairCommand: AsyncParsableCommand {
         if !show, from == nil { console.advise(Self.remainder(file)) }
     }
 
-    /// Shows the Easy Connect code. It contains a public key only and needs no protection.
+    /// Shows the Easy Connect code. The code contains only a public key and is not secret.
     private func presentEasyConnect(_ console: Console) throws {
         let identity = try identity(console)
         let code = EasyConnectCode(of: identity.key).uri
@@ -105,7 +105,7 @@ struct PairCommand: AsyncParsableCommand {
         console.print(code)
     }
 
-    /// Returns an invitation if the settings replace the owner's key by one.
+    /// Returns an invitation if the settings require one in place of the owner's key; otherwise nil.
     private func invitation() async throws -> KeyHandout? {
         guard show, stateDir == nil else { return nil }
         let settings = try AgentSettings.ofThisMachine()
@@ -141,12 +141,12 @@ private struct PairingDocument: Encodable {
     /// Pairing code; missing if it must not be shown.
     let code: String?
     let file: String?
-    /// Code of the device's access point, missing like `code`.
+    /// Code of the setup access point; missing if it must not be shown.
     let accessPoint: String?
 }
 
 extension PairingCode {
-    /// Writes the code to a file with mode 0600. A file with this code stays unchanged.
+    /// Writes the code to a file with mode 0600. A file that has this code stays unchanged.
     /// - Parameter replacing: whether to replace a file with other content.
     func write(to path: String, replacing: Bool) throws {
         var line = Array((uri() + "\n").utf8)

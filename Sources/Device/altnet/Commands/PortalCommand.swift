@@ -93,7 +93,7 @@ struct PortalCommand: DeviceCommand {
         }
     }
 
-    /// Returns answers from arguments and standard input. The device checks them.
+    /// Returns the answers from arguments and standard input. The device checks them.
     private func given(_ request: PortalRequest, _ console: Console) throws -> [String: Secret] {
         let passwords = request.fields.filter { $0.kind == .password }
         if let field = passwords.first(where: { field in answer.contains { $0.name == field.name } }) {

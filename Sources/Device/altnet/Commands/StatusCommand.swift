@@ -49,7 +49,7 @@ struct StatusView {
         return ([headline(style)] + lines).joined(separator: "\n")
     }
 
-    /// One sentence with everything important, and a second one if the user must act.
+    /// Returns one sentence with the state of the connection, and a second one if the user must sign in.
     private func headline(_ style: Style) -> String {
         let parts = [DisplayText.connection(status.network)] + ConnectivityDisplayText.beyond(status.network, now: now)
         let sentence = parts.map { style.paint($0.text, $0.paint) }.joined(separator: "; ")

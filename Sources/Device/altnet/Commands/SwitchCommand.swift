@@ -106,12 +106,12 @@ struct SwitchCommand: DeviceCommand {
         show(status, console.style.paint("Connected to \(ssid) in \(elapsed)\(traffic(status)).", .green), console)
     }
 
-    /// Whether to switch even if another uplink carries the traffic: always on the device itself.
+    /// Whether to switch even if another uplink carries the traffic. Always true on the device itself.
     private func movesBeside(_ console: Console) throws -> Bool {
         try besideUplink || connection.device.address(console) == nil
     }
 
-    /// End of a sentence if the traffic stays on another uplink.
+    /// Returns the end of a sentence about the uplink on which the traffic stays; empty if the traffic moves.
     private func traffic(_ status: SwitchStatus) -> String {
         status.trafficOver.map { "; its traffic stays on \(DisplayText.uplink($0))" } ?? ""
     }
@@ -129,7 +129,7 @@ struct SwitchCommand: DeviceCommand {
         -> (status: SwitchStatus, elapsed: String)
     {
         let timeout = timeout ?? 120 + (confirmWithin ?? 0)
-        // A command over the network proves that the new network works. The Unix socket proves nothing.
+        // A command over the network proves that the new network works, unlike a command over the Unix socket.
         let confirms = try confirmWithin != nil && connection.device.address(console) != nil
         let movesBeside = try movesBeside(console)
         do {
@@ -159,7 +159,7 @@ struct SwitchCommand: DeviceCommand {
         } ?? []
     }
 
-    /// - Throws: `CommandFailure` if the confirmation came too late.
+    /// - Throws: `CommandFailure` if the confirmation was too late.
     private func confirmation(_ status: SwitchStatus, _ console: Console) throws -> String {
         switch status.phase {
         case .committed: "Confirmed: \(status.text?.printable ?? "the device stays where it is")."
@@ -178,9 +178,8 @@ struct SwitchCommand: DeviceCommand {
         }
     }
 
-    /// Returns the error for a failed switch. With --json the outcome is printed, and the exit status reports the
-    /// failure.
-    /// - Parameter sentence: used if the status has no text.
+    /// Returns the error for a failed switch. With `--json`, prints the status and returns only an exit status.
+    /// - Parameter sentence: message if the status has no text.
     private func failure(
         _ status: SwitchStatus, _ sentence: String, after elapsed: String? = nil, _ console: Console
     ) throws -> any Error {

@@ -5,7 +5,8 @@ import KeyFile
 /// A file with codes on a board's boot partition, which any computer can write. It gives a board without screen and
 /// keyboard its first network.
 ///
-/// The file is wiped and removed once its content is stored. Otherwise it stays, with the reason in a file beside it.
+/// The file is wiped and removed once its content is stored. A file with unusable content stays, and a file beside it
+/// states the reason.
 struct BootFile {
     let path: String
     private let name: String
@@ -24,7 +25,7 @@ struct BootFile {
         return nil
     }
 
-    /// - Returns: nil if the folder is missing, such as an unmounted boot partition.
+    /// - Returns: nil if the folder is missing, as on an unmounted boot partition.
     private static func open(_ folder: String) throws(KeyFileError) -> (any FileOperations)? {
         do { return try Folder.open(folder) } catch .system(_, _, ENOENT) { return nil }
     }
@@ -36,13 +37,13 @@ struct BootFile {
         return true
     }
 
-    /// - Returns: nil if the file was already wiped before a power cut.
+    /// - Returns: the codes; nil if the file was already wiped before a power cut.
     func codes() throws -> ProvisioningCodes? {
         guard let content = try folder.readSmall(name, maximum: ProvisioningCodes.maximumLength + 1) else { return nil }
         var text = content.withBytes { Array($0) }
         defer { text.withUnsafeMutableBytes { AgentModel.wipe($0) } }
         guard text.first != 0 else { return nil }
-        // Editors of other systems begin a file with a byte order mark.
+        // Some editors begin a file with a byte order mark.
         guard !text.starts(with: [0xff, 0xfe]), !text.starts(with: [0xfe, 0xff]) else {
             throw CommandFailure(.badData, "\(path.printable) is UTF-16: save it as UTF-8")
         }
@@ -50,7 +51,7 @@ struct BootFile {
         return try ProvisioningCodes(reading: text.dropFirst(mark), from: path.printable)
     }
 
-    /// Overwrites the file, then removes it, durably.
+    /// Overwrites the file, and removes it durably.
     func wipe() throws(KeyFileError) {
         try folder.destroy(name)
         try folder.remove(Self.reasonName)

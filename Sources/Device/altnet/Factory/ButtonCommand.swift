@@ -85,7 +85,8 @@ private struct ButtonWatch {
         defer { signals.end() }
         var watched: [Watched] = []
         while true {
-            // The folder appears with the first device. Watch before looking, so that no device is missed.
+            // The folder appears with the first device. Watch the folder before listing it, so that every device is
+            // found.
             let isThere = access(folder, F_OK) == 0
             let news = try FolderWatch(isThere ? folder : parent)
             if !isThere, access(folder, F_OK) == 0 { continue }

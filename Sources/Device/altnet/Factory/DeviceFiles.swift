@@ -11,7 +11,7 @@ struct DeviceFiles {
     /// Owner of the state directory; nil if it is this process's user.
     let owner: SystemUser?
 
-    /// - Parameter owner: name of the owner; nil for the current one.
+    /// - Parameter owner: name of the owner; nil for the current owner.
     /// - Throws: `CommandFailure` if the directory is unsuitable or this process may not act as its owner.
     init(_ settings: AgentSettings, _ place: StorePlace, owner name: String?) throws {
         self.settings = settings
@@ -43,7 +43,7 @@ struct DeviceFiles {
         return try owner.acting(body)
     }
 
-    /// Opens the store with the owner's rights. The root key is read before, as the owner may not be able to.
+    /// Opens the store with the owner's rights. Reads the root key first, as the owner may not be able to read it.
     func openStore() throws -> KeyFile {
         let source = try place.rootKey.source()
         guard let keys = try source.load() else { throw KeyFileError.noRootKey(source: source.source) }
@@ -55,7 +55,8 @@ struct DeviceFiles {
         }
     }
 
-    /// Creates a missing root key: as the owner in the state directory, elsewhere as this process's user.
+    /// Creates a missing root key: with the owner's rights in the state directory, elsewhere with this process's
+    /// rights.
     func makeRootKey() throws {
         guard case .file(let path) = place.rootKey else { return }
         let isInState = KeyFile.split(path)?.directory == settings.stateDirectory
@@ -68,8 +69,8 @@ struct DeviceFiles {
 
     // MARK: The state directory
 
-    /// Creates a missing state directory. Gives it and the device's files in it to the owner, as root may have made
-    /// them.
+    /// Creates a missing state directory. Gives the directory and the device's files in it to the owner, as root may
+    /// have created them.
     func handOver() throws {
         let path = settings.stateDirectory
         if mkdir(path, 0o700) != 0, errno != EEXIST {
@@ -98,8 +99,8 @@ struct DeviceFiles {
         }
     }
 
-    /// Gives a file of root to the owner. Checks and changes the same descriptor, as the owner of the folder can
-    /// replace the file at any time.
+    /// Gives a file of root to the owner. Checks and changes the same descriptor, as the folder's owner can replace the
+    /// file at any time.
     private func handOver(_ name: String, in directory: Int32, to owner: SystemUser) throws {
         // A pipe would block without O_NONBLOCK.
         let file = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
@@ -115,7 +116,7 @@ struct DeviceFiles {
 
     // MARK: Provisioning
 
-    /// Reads the device's state without changing anything.
+    /// Reads the state of the device without changing it.
     func inspect() throws -> Provisioning.Device {
         let hasRootKey = try place.rootKey.readOnlySource().load() != nil
         let found = try place.examine()
@@ -134,15 +135,15 @@ struct DeviceFiles {
     }
 
     /// Creates the missing files.
-    /// - Parameter store: stores networks, with the owner's rights; nil for none.
+    /// - Parameter store: called with the owner's rights to store networks; nil if there are none.
     /// - Returns: the device's identity.
     func provide(
         _ provisioning: Provisioning, _ plan: Provisioning.Plan, storing store: ((KeyFile) throws -> Void)?
     ) throws -> DeviceIdentity {
         try handOver()
         if plan.rootKey == .made { try makeRootKey() }
-        // Open the store first, as that fails more often. Write the identity before the networks: after a power cut
-        // between both, the agent would start with a random identity.
+        // Open the store first, as this step fails more often. Write the identity before the networks: otherwise, after
+        // a power cut between both, the agent would start with a random identity.
         let keyFile = store == nil ? nil : try openStore()
         let identity = try inState { try provisioning.provideIdentity(plan, in: $0) }
         if let store, let keyFile { try acting { try store(keyFile) } }
@@ -173,7 +174,7 @@ struct DeviceFiles {
     }
 
     /// Finishes a reset that a power cut has interrupted.
-    /// - Returns: nil if there is none.
+    /// - Returns: nil if there is no such reset.
     func finishReset() throws -> ResetOutcome? {
         guard let scope = try FactoryReset.underWay(in: try state) else { return nil }
         return try perform(prepareReset(scope, hasBegun: true))

@@ -71,7 +71,7 @@ struct FactoryResetCommand: KeyFileSubcommand {
 
     private func reset(_ files: DeviceFiles, _ console: Console) throws -> DeviceFiles.ResetOutcome {
         let scope: FactoryReset.Scope = keepIdentity ? .networks : .everything
-        // Check first, so that the user does not agree in vain.
+        // Prepare before asking: if the reset is impossible, the user need not decide.
         let reset = try files.prepareReset(scope, hasBegun: false)
         if !yes { try askForConsent(files, console) }
         return try files.perform(reset)

@@ -111,9 +111,9 @@ struct ProvisionCommand: AsyncParsableCommand {
             try await run(console, files, settings, file.codes(), from: file)
         } catch {
             guard let failure = CommandFailure(of: error) else { throw error }
-            // The file does not cause failures of the disk or a running agent.
+            // Leave a reason only if the file caused the failure, and not the disk or a running agent.
             if !dryRun, ![.deviceFailure, .tryLater].contains(failure.status) { file.leave(because: failure.message) }
-            // The device needs its keys in any case. The first failure is the one to report.
+            // Provide everything else in any case. Ignore errors here, to report the first failure.
             try? await run(console, files, settings, nil)
             throw CommandFailure(failure.status, "\(file.path.printable) was not used: \(failure.message)")
         }
@@ -126,13 +126,13 @@ struct ProvisionCommand: AsyncParsableCommand {
         }
     }
 
-    /// - Parameter file: file on the boot partition with the codes.
+    /// - Parameter file: file on the boot partition with the codes; nil if the codes are from elsewhere.
     private func run(
         _ console: Console, _ files: DeviceFiles, _ settings: AgentSettings, _ codes: ProvisioningCodes?,
         from file: BootFile? = nil
     ) async throws {
         var provisioning = try provisioning(codes, console)
-        // A file that cannot be wiped would put its network first at every start.
+        // A file that cannot be wiped would set its network as home at every start.
         provisioning.keepsFormer = file?.isWritable ?? false
         if !dryRun, let outcome = try files.finishReset(), !quiet, !options.json {
             console.print(
@@ -340,8 +340,8 @@ struct ProvisionReport {
     }
 }
 
-/// Codes for a device, one a line: the pairing code on its label, the code of its first network, or both. Empty lines
-/// and lines with `#` first are ignored.
+/// Codes for a device, one per line: the pairing code on its label, the code of its first network, or both. Empty lines
+/// and lines that begin with `#` are ignored.
 struct ProvisioningCodes {
     private(set) var device: DeviceKey?
     private(set) var network: NewNetwork?
@@ -402,7 +402,7 @@ struct ProvisioningCodes {
 }
 
 extension CommandFailure {
-    /// - Returns: nil for a defect.
+    /// - Returns: nil if the error is a defect.
     fileprivate init?(of error: any Error) {
         switch error {
         case let error as CommandFailure: self = error

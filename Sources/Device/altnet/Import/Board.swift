@@ -4,10 +4,10 @@ import Import
 import Linux
 import Netlink
 
-/// Reads networks from the files of other programs, on this machine or on a mounted one. Changes nothing.
+/// Reads networks from the files of other programs, of this machine or of a mounted system. Changes no file.
 struct Board {
     let files: SourceFiles
-    /// NetworkManager's program, used if it has no readable files; nil for a mounted machine.
+    /// `nmcli`, used if NetworkManager has no readable files; nil for a mounted system.
     let networkManager: NetworkManagerProgram?
 
     init(_ files: SourceFiles) { self.init(files, networkManager: files.root == nil ? .init() : nil) }
@@ -16,7 +16,7 @@ struct Board {
         (self.files, self.networkManager) = (files, networkManager)
     }
 
-    /// Returns the contents in the order of trust.
+    /// Returns the contents of all sources, the most trusted first.
     func read() -> [SourceContents] {
         let timestamps =
             (try? files.withContents(of: BoardFile.timestamps) { bytes, _ in
@@ -67,7 +67,7 @@ struct Board {
         }
     }
 
-    /// Returns the networks of this machine's stations by interface; empty if the kernel reports none.
+    /// Returns the SSIDs of the networks that this machine is connected to, by interface; empty if there are none.
     static func connected() async -> ImportPlan.Connected {
         guard let interfaces = try? await WirelessRadio(interface: "wlan0", onEvent: { _ in }).interfaces() else {
             return [:]
@@ -84,7 +84,7 @@ struct SourceFiles {
     /// Mounted system; nil for this machine.
     let root: MountedRoot?
 
-    /// - Parameter path: folder of a mounted machine; nil for this machine.
+    /// - Parameter path: folder of a mounted system; nil for this machine.
     init(root path: String?) throws(SystemError) {
         if let path { root = try MountedRoot(path) } else { root = nil }
     }
@@ -98,9 +98,10 @@ struct SourceFiles {
         }
     }
 
+    /// Reads a file and calls `body`.
     /// - Parameters:
     ///   - path: path of a file, or of a folder with a slash at the end.
-    ///   - name: name of the file in the folder; may not be UTF-8.
+    ///   - name: name of the file in the folder, in any encoding; nil if `path` is the file.
     ///   - body: called with the content and the modification time in seconds since 1970.
     /// - Throws: the system call's error, `EFBIG` for a file above the limit, `EINVAL` for anything but a regular file.
     func withContents<Value>(
@@ -121,7 +122,7 @@ struct SourceFiles {
     }
 
     /// Reads a descriptor to its end.
-    /// - Throws: `EFBIG` above the limit.
+    /// - Throws: the system call's error, or `EFBIG` above the limit.
     static func withContents<Value>(
         of file: Int32, _ attempt: String, _ body: (UnsafeRawBufferPointer) -> Value
     ) throws(SystemError) -> Value {
@@ -137,7 +138,7 @@ struct SourceFiles {
         throw SystemError(attempt, errno: EFBIG)
     }
 
-    /// Returns the sorted names in a folder, without hidden ones.
+    /// Returns the sorted names in a folder, without hidden names.
     func names(in folder: String) throws(SystemError) -> [[UInt8]] {
         let attempt = "read \(folder.printable)"
         let descriptor = open(Array(folder.utf8), O_RDONLY | O_DIRECTORY)
@@ -156,7 +157,7 @@ struct SourceFiles {
     }
 }
 
-/// Runs `nmcli`, for connections that are in no readable file.
+/// Reads NetworkManager's connections with `nmcli`. ``Board`` uses this if there are no readable files.
 struct NetworkManagerProgram {
     /// Name or path of the program. A name without a slash is searched in `PATH`.
     var program = "nmcli"

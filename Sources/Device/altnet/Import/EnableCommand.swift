@@ -77,7 +77,7 @@ struct EnableCommand: AsyncParsableCommand {
         let done = try await importNetworks(console)
         if !options.json { console.print(done.view.outcome(isStored: done.isStored, isDryRun: false)) }
         if !force, let obstacle = Self.obstacle(lost: done.plan.lost) { throw obstacle }
-        // The link, and this program, may end now. The service manager continues.
+        // This step may cut the link and end this program. The service manager then completes the step.
         if let trial {
             if !options.json {
                 console.print("Wi-Fi reconnects now. Run 'altnet enable --confirm' within \(trial) to keep altnet.")
@@ -107,6 +107,7 @@ struct EnableCommand: AsyncParsableCommand {
         return try await networks.perform(console)
     }
 
+    /// Returns the reason not to take the interface over; nil if there is none.
     /// - Parameter lost: connected networks that the device does not have.
     static func obstacle(lost: [SSID]) -> CommandFailure? {
         guard let ssid = lost.first else { return nil }
@@ -156,7 +157,7 @@ struct DisableCommand: ParsableCommand {
 struct Trial: ExpressibleByArgument, CustomStringConvertible, Equatable {
     let seconds: Int
 
-    /// - Parameter argument: whole number with unit `s`, `min` or `h`, by default seconds; 30 s to 24 h.
+    /// - Parameter argument: whole number with the unit `s`, `min` or `h`, 30 s to 24 h. The default unit is `s`.
     init?(argument: String) {
         let digits = argument.utf8.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
         let units = ["": 1, "s": 1, "min": 60, "h": 3600]
@@ -171,8 +172,8 @@ struct Trial: ExpressibleByArgument, CustomStringConvertible, Equatable {
     var description: String { seconds % 60 == 0 ? "\(seconds / 60) min" : "\(seconds) s" }
 }
 
-/// The package's program that takes over the interface and returns it (board/systemd/altnet-interface). It prints its
-/// own messages.
+/// The package's program that takes over the interface and gives it back (board/systemd/altnet-interface). The program
+/// prints messages.
 struct InterfaceProgram {
     static let installed = "/usr/lib/altnet/interface"
 
@@ -182,7 +183,7 @@ struct InterfaceProgram {
     func run(_ arguments: String...) throws {
         let child: pid_t
         do throws(SystemError) {
-            // Its messages go to standard error, as standard output is for this command's result.
+            // Send its messages to standard error: standard output is for the result of this command.
             child = try ChildProcess.start(
                 path, arguments, environment: ChildProcess.ownEnvironment, output: .descriptor(STDERR_FILENO))
         } catch {

@@ -78,7 +78,7 @@ struct ImportCommand: AsyncParsableCommand {
         console.print(done.view.outcome(isStored: done.isStored, isDryRun: dryRun))
     }
 
-    /// Networks that were found, and whether any was stored.
+    /// Outcome of an import: the found networks, and whether any was stored.
     struct Done {
         let plan: ImportPlan
         let isRunning: Bool
@@ -173,7 +173,7 @@ struct ImportCommand: AsyncParsableCommand {
         let new = ([plan.home].compactMap(\.self) + plan.backups)
         let names = Set(new.map(\.ssid))
         let kept = list.networks.filter { !names.contains($0.ssid) }
-        // If there is no room for the home network, the switch to it stores it.
+        // If the list has no room for the home network, the later switch stores that network.
         let room = max(0, list.max - kept.count)
         let listed = new.count > room && plan.home != nil ? Array(new.dropFirst()) : new
         return try await device.updateBackups(
@@ -210,7 +210,7 @@ struct ImportCommand: AsyncParsableCommand {
 /// Finds the passwords of networks for which the board has stored only the derived key.
 private struct DerivedKeys {
     let asks: Bool
-    /// Passwords by SSID; nil for those that the user does not know.
+    /// Passwords by SSID; nil for a password that the user does not know.
     private var known: [SSID: Secret?] = [:]
 
     private static let attempts = 3
@@ -270,7 +270,7 @@ extension NewNetwork {
 }
 
 extension StoredNetwork {
-    /// Derives the key, which takes milliseconds.
+    /// Converts a found network. Derives its key, which takes milliseconds.
     init(_ network: FoundNetwork) throws {
         do { try self.init(provisioned: NewNetwork(network)) } catch {
             throw CommandFailure(.badData, "\(network.ssid): \(error.message)")

@@ -2,7 +2,7 @@ import AgentModel
 import Import
 import Terminal
 
-/// Shows the networks that were found, and their roles.
+/// Shows the found networks and their roles.
 struct ImportView {
     let plan: ImportPlan
     /// Whether a running agent gets the networks over its socket.

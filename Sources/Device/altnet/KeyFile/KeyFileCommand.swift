@@ -83,7 +83,7 @@ struct KeyFileOptions: ParsableArguments {
 
     func place(_ settings: AgentSettings) -> StorePlace {
         var place = settings.storePlace
-        // An anchor belongs to one store.
+        // The anchor of the settings belongs to another store.
         if let keyfile, keyfile != place.path { place.anchorPath = nil }
         if let keyfile { place.path = keyfile }
         if let rootKey { place.rootKey = .file(path: rootKey) }
@@ -96,8 +96,8 @@ struct KeyFileOptions: ParsableArguments {
 extension AgentSettings {
     static let packagedFile = "/etc/altnet/altnet.conf"
 
-    /// Reads the settings of this machine's agent, for commands that replace the agent.
-    /// - Parameter file: nil for a packaged device's file, if it exists.
+    /// Reads the settings of this machine's agent.
+    /// - Parameter file: path of the settings file; nil for ``packagedFile``, if it exists.
     /// - Throws: `CommandFailure`.
     static func ofThisMachine(
         file: String? = nil, _ environment: [String: String] = environmentOfProcess
@@ -120,7 +120,7 @@ extension StorePlace {
         return examination
     }
 
-    /// Returns the state that opening the store would yield.
+    /// Returns the state that an agent would read from the store.
     func readState() throws -> (examination: Examination, state: StoredState) {
         let examination = try examineExisting()
         switch examination.content {

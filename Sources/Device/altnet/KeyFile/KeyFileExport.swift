@@ -71,7 +71,7 @@ struct KeyFileImport: KeyFileSubcommand {
 
     func run(_ console: Console) throws {
         let settings = try options.settings()
-        // Open first, so that the user does not type a passphrase in vain.
+        // Open the key file before asking: if that fails, the user need not type the passphrase.
         let keyFile = try options.place(settings).open(maximumBackups: settings.maximumBackups)
         let export = try PrivateFile.read(file, maximum: SealedExport.maximumSize)
         let secret = try passphrase.read(isNew: false, console)

@@ -157,7 +157,7 @@ struct LeaseDocument: Encodable {
     let server: String
     let hardware: String
     let nameServers: [String]
-    /// Expiry at the time of storing.
+    /// Expiry time of the lease when it was stored.
     let expiry: Timestamp
 
     init(_ lease: StoredLease) {

@@ -1,14 +1,14 @@
 import Glibc
 import Linux
 
-/// Connections to the host, each with a process that becomes the provider. A provider's children stay in the process
-/// group of its connection, so one signal ends them all.
+/// Connections to the host of the providers. Each connection has a process that becomes the provider. The provider's
+/// child processes stay in its process group, so that one signal ends all of them.
 struct ProviderConnections {
     /// User of the providers; nil for this process's user.
     let user: SystemUser?
     private let directory: String
     private var processes: [Int32: pid_t] = [:]
-    /// Connections whose process was killed but has not ended yet.
+    /// Connections whose process was killed and has not ended yet.
     private var ending: Set<Int32> = []
 
     init(directory: String, user: SystemUser?) {
@@ -61,7 +61,8 @@ struct ProviderConnections {
         processes = [:]
     }
 
-    /// Returns an ended process that was not waited for: a connection's, or an orphan of a provider.
+    /// Returns an ended process before `wait` releases it: the process of a connection, or an orphan of a provider; nil
+    /// if there is none.
     private static func ended() -> pid_t? {
         var information = siginfo_t()
         guard waitid(P_ALL, 0, &information, WEXITED | WNOHANG | WNOWAIT) == 0 else { return nil }

@@ -3,10 +3,10 @@ import AppServer
 import Glibc
 import Linux
 
-/// Host of the providers: one process for each connection, which becomes the provider. The host keeps its user, so that
-/// it can end each provider and none can end it.
+/// Host of the providers. Starts one process per connection, which becomes the provider. A host that runs as root stays
+/// root: it can end every provider, and a provider cannot end the host.
 struct ProviderListener {
-    /// Limit of simultaneous connections; further ones wait.
+    /// Maximum number of simultaneous connections. Further connections wait.
     static let maximumConnections = 16
 
     private var connections: ProviderConnections
@@ -24,7 +24,7 @@ struct ProviderListener {
     }
 
     consuming func run(on socket: ListeningSocket) throws {
-        // Block signals before the socket exists, by which others detect the start.
+        // Block signals before the socket exists: other programs may send signals as soon as they see the socket.
         let signals = try ProcessSignals([SIGCHLD, SIGTERM, SIGINT])
         let trusted: Set<UInt32> = [0, geteuid(), agent?.user ?? 0]
         let listener = try socket.open(for: agent, backlog: Int32(Self.maximumConnections))

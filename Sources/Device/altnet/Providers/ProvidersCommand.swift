@@ -32,7 +32,7 @@ struct ProvidersCommand: ParsableCommand {
     @Option(help: ArgumentHelp("A user that may connect, besides root and this process's user.", valueName: "name"))
     var agentUser: String?
 
-    /// Whether this is the process of a connection, which is its standard input. Set by the host.
+    /// Whether this process serves one connection, on its standard input. The host sets this flag.
     @Flag(help: .hidden)
     var connection = false
 

@@ -28,8 +28,8 @@ extension SystemUser {
         try self.init(name: String(cString: entry.pointee.pw_name))
     }
 
-    /// Runs `body` with the user's effective rights, then returns to root. Root's files in a user's folder then belong
-    /// to the user, and links there cannot mislead root.
+    /// Runs `body` with the user's effective rights, then returns to root. New files then belong to the user, and links
+    /// in the user's folder cannot lead root to other files.
     func acting<Value>(_ body: () throws -> Value) throws -> Value {
         guard user != geteuid() else { return try body() }
         var groups = [gid_t](repeating: 0, count: Int(max(0, getgroups(0, nil))))

@@ -5,7 +5,7 @@ import ArgumentParser
 import Linux
 import Synchronization
 
-/// `altnet watch` on a terminal: redraws four times a second until the user quits.
+/// The live screen of `altnet watch`. Redraws four times a second until the user quits.
 struct LiveWatch {
     private static let interval = Duration.milliseconds(250)
 
@@ -29,7 +29,7 @@ struct LiveWatch {
         if let signal { throw ExitCode(128 + signal) }
     }
 
-    /// - Returns: the signal that ended it; nil if the user quit.
+    /// - Returns: the signal that ended the screen; nil if the user quit.
     private func show(_ inputs: AsyncStream<TerminalSession.Input>) async -> Int32? {
         let screen = Screen(terminal: terminal, console: console, follower: follower)
         let ticking = Task {
@@ -80,9 +80,9 @@ private actor Screen {
 
 /// Keeps a `WatchState` up to date and reconnects when the connection ends.
 final class WatchFollower: Sendable {
-    /// Time between two requests for the signal, and such requests for each scan. The device itself measures a stable
-    /// link only every five minutes.
+    /// Time between two requests for the signal. Without requests, the device measures a good link only every 10 s.
     private static let signalInterval = Duration.seconds(1)
+    /// Number of requests for the signal per request for scan results.
     private static let scanInterval = 5
     private static let pauses = BackOff(first: .milliseconds(250), last: .seconds(5))
 
@@ -94,7 +94,7 @@ final class WatchFollower: Sendable {
     private let heard = Mutex(EventSubscription())
 
     /// - Parameters:
-    ///   - clock: measures pauses between attempts and between requests.
+    ///   - clock: clock for the pauses between attempts and between requests.
     ///   - onChange: called with each new state, in order; must not block.
     init(
         clock: any Clock<Duration>, onChange: @escaping @Sendable (WatchState) -> Void = { _ in },
@@ -124,7 +124,7 @@ final class WatchFollower: Sendable {
     }
 
     /// - Parameter onReady: called once the device has answered.
-    /// - Throws: when the connection ends.
+    /// - Throws: an error when the connection ends.
     private func follow(_ device: DeviceClient, _ onReady: () -> Void) async throws {
         let events = try await device.events(heard.withLock { $0 })
         try await read(device)
@@ -178,7 +178,7 @@ final class WatchFollower: Sendable {
             let results = try await device.scanResults()
             change { $0.update(results, at: .now) }
         } catch {
-            // A missing radio is a state to show: keep the connection.
+            // Keep the connection: the device refuses if its radio is missing, and the screen shows that.
             guard case .refused = error else { throw error }
         }
     }

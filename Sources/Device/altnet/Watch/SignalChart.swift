@@ -11,15 +11,16 @@ struct SignalChart {
     let height: Int
     let isUnicode: Bool
 
-    /// Columns and rows below which the chart is unreadable.
+    /// Minimum width of a readable chart, in columns.
     static let minimumWidth = 24
+    /// Minimum height of a readable chart, in rows.
     static let minimumHeight = 5
 
-    /// Longest time between two samples that are connected by a line.
+    /// Maximum time between two samples that a line connects.
     private static let longestPause = Duration.seconds(15)
     private static let strongest = -30
     private static let weakest = -90
-    /// Columns of scale and bar.
+    /// Number of columns for the scale and its bar.
     private static let margin = 5
     private static let footing = 2
 
@@ -60,7 +61,7 @@ struct SignalChart {
         return (strongest - signal) * (rows - 1) / (strongest - weakest)
     }
 
-    /// Returns the column of a time. May be negative.
+    /// Returns the column of a time; negative if the time is before the chart.
     private func column(_ time: Instant, of columns: Int) -> Int {
         let before = min(max((now - time).milliseconds, 0), 2 * WatchState.horizon.milliseconds)
         return columns - 1 - Int(before * Int64(columns) / WatchState.horizon.milliseconds)
@@ -80,7 +81,7 @@ struct SignalChart {
         }
     }
 
-    /// - Parameter name: replaces the scale's number; at most four characters.
+    /// - Parameter name: text in place of the number on the scale, at most four characters.
     private func drawThreshold(_ name: String, _ signal: Int, _ paint: Style.Paint, _ canvas: inout Canvas) {
         let row = Self.row(signal, of: plotHeight)
         canvas.put(name, column: 0, row: row, paint)
@@ -170,7 +171,7 @@ struct SignalChart {
         signal < thresholds.critical ? .red : signal < thresholds.weak ? .yellow : .green
     }
 
-    /// Returns the character with two by four points (Unicode, block Braille Patterns).
+    /// Returns the character with these points, of two columns and four rows (Unicode, block Braille Patterns).
     private static func braille(_ points: [Point]) -> Character {
         let bits: [[UInt32]] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]]
         let code = points.reduce(0x2800) { $0 | bits[$1.y % 4][$1.x % 2] }
@@ -203,7 +204,7 @@ struct SignalTrace: Sendable, Equatable {
         let isAfterBreak: Bool
     }
 
-    /// Maximum number of samples for any input from the device.
+    /// Maximum number of samples, as the device may send any number.
     static let maximumSamples = 4096
 
     private(set) var samples: [Sample] = []
@@ -240,7 +241,7 @@ struct Canvas {
         cells = Array(repeating: Cell(), count: self.width * self.height)
     }
 
-    /// Puts text with one column for each character. Ignores characters outside.
+    /// Puts text with one column per character. Ignores characters outside the canvas.
     mutating func put(_ text: String, column: Int, row: Int, _ paint: Style.Paint?) {
         for (offset, character) in text.enumerated() {
             put(character, column: column + offset, row: row, paint)

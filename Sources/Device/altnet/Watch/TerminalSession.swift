@@ -2,12 +2,12 @@ import Glibc
 import Linux
 import Terminal
 
-/// A terminal in use by a live screen: alternate screen, no echo, no cursor. Restores the terminal at the end, except
-/// after SIGKILL.
+/// A terminal for a live screen. Uses the alternate screen without echo and cursor. Restores the terminal at the end,
+/// except after SIGKILL.
 struct TerminalSession: Sendable {
     enum Input: Sendable, Equatable {
         case key(UInt8)
-        /// The size has changed, or the user has returned from the shell.
+        /// The size of the terminal has changed.
         case resized
         case suspend
         case end(Int32)
@@ -16,7 +16,7 @@ struct TerminalSession: Sendable {
     let input: Int32
     let output: Int32
 
-    /// The standard streams, if they are a terminal with cursor control.
+    /// The standard streams; nil if they are not a terminal with cursor control.
     static var standard: TerminalSession? {
         let terminal = getenv("TERM").map { String(cString: $0) } ?? ""
         guard isatty(STDIN_FILENO) == 1, isatty(STDOUT_FILENO) == 1, !["", "dumb"].contains(terminal) else {
@@ -34,7 +34,7 @@ struct TerminalSession: Sendable {
         return WatchScreen.Size(columns: Int(size.ws_col), rows: Int(size.ws_row))
     }
 
-    /// Takes over the terminal while `body` runs with its keys and signals.
+    /// Prepares the terminal, runs `body` with its keys and signals, and restores the terminal.
     func run<Result>(_ body: (AsyncStream<Input>) async throws -> Result) async throws -> Result {
         var before = termios()
         guard tcgetattr(input, &before) == 0 else {
@@ -48,8 +48,8 @@ struct TerminalSession: Sendable {
         return try await body(inputs)
     }
 
-    /// Returns the terminal to the shell until it continues the program. Without job control, as with `ssh -t board
-    /// altnet watch`, it continues at once.
+    /// Returns the terminal to the shell until the shell continues the program. Without job control, as with `ssh -t
+    /// board altnet watch`, the program continues at once.
     func suspend() {
         var current = termios()
         guard tcgetattr(input, &current) == 0 else { return }
@@ -61,19 +61,19 @@ struct TerminalSession: Sendable {
     }
 
     func write(_ text: String) {
-        // Ignore errors: the terminal is gone, and a signal for that follows.
+        // Ignore errors: if the terminal is gone, a signal follows.
         try? TextOutput(descriptor: output).put(text)
     }
 
-    /// Stops the program by SIGTSTP rather than SIGSTOP: the kernel ignores it in an orphaned process group, where
-    /// nothing could continue this process (setpgid(2)). The signal must be unblocked on this thread.
+    /// Stops the program with SIGTSTP instead of SIGSTOP. In an orphaned process group, the kernel ignores SIGTSTP: a
+    /// process that stops there would never continue (setpgid(2)). The signal must be unblocked on this thread.
     private func stop() {
         var stopping = sigset_t()
         var before = sigset_t()
         var taken = sigaction()
         sigemptyset(&stopping)
         sigaddset(&stopping, SIGTSTP)
-        // Zeros are SIG_DFL.
+        // A zeroed action is SIG_DFL.
         var usual = sigaction()
         sigaction(SIGTSTP, &usual, &taken)
         pthread_sigmask(SIG_UNBLOCK, &stopping, &before)
@@ -123,7 +123,7 @@ private final class InputSources: Sendable {
     }
 }
 
-/// Converts frames to terminal output, with changed lines only.
+/// Converts frames to terminal output. The output has only the changed lines.
 struct FramePainter {
     private var shown: [String] = []
     private var size: WatchScreen.Size?
@@ -132,7 +132,7 @@ struct FramePainter {
     mutating func paint(_ lines: [String], size: WatchScreen.Size) -> String {
         var output = ""
         if size != self.size {
-            // Resizing moves a terminal's lines.
+            // A terminal moves its lines when its size changes.
             output = Control.clear
             shown = []
             self.size = size
@@ -148,7 +148,7 @@ struct FramePainter {
         return output
     }
 
-    /// Draws the next frame completely.
+    /// Makes the next frame redraw all lines.
     mutating func forget() { size = nil }
 }
 

@@ -70,7 +70,7 @@ struct WatchScreen {
         return line(left: [("No connection\(age), trying again: ", .red), (shown(reason.printable), nil)])
     }
 
-    /// Internet access and targets, if the device checks them.
+    /// Internet access and targets; nil without a connection to the device, or if the device checks neither.
     private var beyond: String? {
         guard state.connection == .connected, let status = state.status else { return nil }
         let parts = ConnectivityDisplayText.beyond(status, now: time).map { (shown($0.text), $0.paint) }
@@ -86,7 +86,7 @@ struct WatchScreen {
         }
     }
 
-    /// The letter and last signal of each network.
+    /// At most two lines with the letter and the last signal of each network.
     private var legend: [String] {
         let items = state.letters.sorted { $0.value < $1.value }.map { ssid, letter in
             let name = "\(letter) \(shown(ssid.description))".fitted(to: 24, ellipsis: style.ellipsis)
@@ -113,7 +113,7 @@ struct WatchScreen {
 
     // MARK: Fitting
 
-    /// Returns one line. Cuts a left part that is too long, and then omits the right part.
+    /// Returns one line. Cuts the left parts at the end of the line. Omits the right part if it does not fit.
     private func line(left: [(text: String, paint: Style.Paint?)], right: (text: String, paint: Style.Paint)? = nil)
         -> String
     {

@@ -2,8 +2,8 @@ import AgentModel
 import AppProtocol
 import Terminal
 
-/// State of `altnet watch`, with a size limit for any input from the device. Times are from this program's monotonic
-/// clock, as the device's clock may be set.
+/// State of `altnet watch`. Its size is limited, as the device is untrusted. Times of the chart are from this program's
+/// monotonic clock, as the device's clock may be set.
 struct WatchState: Sendable, Equatable {
     enum Connection: Sendable, Equatable {
         case connected
@@ -38,7 +38,7 @@ struct WatchState: Sendable, Equatable {
     private(set) var device: Capabilities?
     private(set) var status: NetworkStatus?
     private(set) var change: SwitchStatus?
-    /// Signal of the link in any network.
+    /// Signals of the link, also across changes of the network.
     private(set) var link = SignalTrace()
     private(set) var candidates: [SSID: SignalTrace] = [:]
     private(set) var stretches: [Stretch] = []
@@ -83,14 +83,14 @@ struct WatchState: Sendable, Equatable {
         for ssid in stored { name(ssid) }
     }
 
-    /// Takes results for networks with a letter and ignores others.
+    /// Adds the results for networks with a letter. Ignores other results.
     mutating func update(_ results: ScanResults, at now: Instant) {
         for network in results.networks {
             guard let ssid = network.ssid, letters[ssid] != nil, ssid != status?.ssid else { continue }
             let age = Duration.milliseconds(max(0, network.ageMs))
             guard age < Self.horizon else { continue }
             let time = now.advanced(by: .zero - age)
-            // Strongest first: use the first of several access points with one SSID.
+            // The strongest result is first: of several access points with one SSID, use the first.
             guard candidates[ssid]?.samples.last.map({ time - $0.time >= .seconds(1) }) ?? true else { continue }
             candidates[ssid, default: SignalTrace()].add(network.signal, at: time)
         }
@@ -165,7 +165,7 @@ struct WatchState: Sendable, Equatable {
         if stretches.count > SignalTrace.maximumSamples { stretches.removeFirst(stretches.count / 4) }
     }
 
-    /// Assigns a free letter to a network, if there is one.
+    /// Assigns a letter to a network if one is free.
     private mutating func name(_ ssid: SSID) {
         guard letters[ssid] == nil else { return }
         if letters.count == Self.letters.count {

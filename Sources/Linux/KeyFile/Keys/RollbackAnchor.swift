@@ -3,7 +3,7 @@ import Crypto
 
 /// Position of a store's last record.
 package struct StorePosition: Sendable, Equatable {
-    /// Number of the commit, which increases with each one.
+    /// Number of the commit. Each commit increases it.
     package let generation: UInt64
     /// The record's authentication tag, 16 bytes. It depends on all earlier records of its sector.
     package let tag: [UInt8]
@@ -13,7 +13,7 @@ package struct StorePosition: Sendable, Equatable {
 struct RollbackDetector {
     private let anchor: FileAnchor
     private var last: StorePosition?
-    /// False if the anchor's content is unreadable: it is then never overwritten.
+    /// False if the anchor's content is unreadable. An unreadable anchor is never overwritten.
     private var isUsable = true
 
     init(_ anchor: FileAnchor) { self.anchor = anchor }
@@ -26,10 +26,10 @@ struct RollbackDetector {
             return [.anchorUnusable(error)]
         }
         if let last { log.skip(to: last.generation) }
-        // Uses the position before repairs, which are newer than any anchor.
+        // Compare the position before repairs, because repairs write records that are newer than any anchor.
         let findings = Self.compare(found: log.foundPosition, with: last)
             .filter { $0 != .erased || !log.report.contains(.erased) }
-        // A store ahead of its anchor was interrupted between commit and anchor.
+        // If the store is ahead of its anchor, an interruption prevented the anchor's update. Update it now.
         if findings.isEmpty || findings == [.anchorMissing] { follow(log) }
         return findings
     }
@@ -49,7 +49,7 @@ struct RollbackDetector {
         }
     }
 
-    /// Stores the current position. Ignores a failure: the next commit repeats it.
+    /// Stores the current position. Ignores a failure, because the next commit tries again.
     mutating func follow(_ log: RecordLog) {
         do { try advance(to: log) } catch {}
     }
@@ -62,26 +62,29 @@ struct RollbackDetector {
         last = position
     }
 
-    /// True if the anchor has the store's position and root key, or cannot be updated at all.
+    /// True if the anchor holds the store's position under its root key, or if the anchor is unusable.
     func isUpToDate(with log: RecordLog) -> Bool { !isUsable || last == log.position }
 }
 
-/// Stores the newest position outside the store, to detect an older image. An attacker who can write both can roll back
-/// both. Put the anchor where that is harder: another chip, a TPM, or a partition verified by other means.
+/// Stores the newest position outside the store, to detect an older image. An attacker who can write store and anchor
+/// can roll back both. Put the anchor where writing is harder: another chip, a TPM, or a partition verified by other
+/// means.
 ///
-/// The file has two slots, written in turn, so that an interrupted write leaves the other one
-/// (Docs/contributor/key-file.md). Never overwrites a file without a valid slot: it may belong to another program.
+/// The file has two slots, written in turn, so an interrupted write damages only one of them
+/// (Docs/contributor/key-file.md). A file without a valid slot is never overwritten, because it may belong to another
+/// program.
 public final class FileAnchor {
     private let name: String
     private let files: any FileOperations
-    /// The newest slot, if known.
+    /// The newest slot; nil if unknown.
     private var newest: Slot?
-    /// True if that slot and the file's name are known to be on disk.
+    /// True if the newest slot and the file's name are certainly on disk.
     private var isDurable = false
 
     private var path: String { "\(files.path)/\(name)" }
 
-    /// Names the file, which the first update creates. Creates a missing directory with mode 0700.
+    /// Sets the path of the anchor's file. The first update creates the file. Creates a missing directory at once, with
+    /// mode 0700.
     /// - Throws: `invalidPath` and errors of the directory.
     public convenience init(path: String) throws(KeyFileError) {
         guard let (directory, name) = KeyFile.split(path) else { throw .invalidPath(path) }
@@ -93,9 +96,9 @@ public final class FileAnchor {
         self.files = files
     }
 
-    /// - Parameter keys: keys from all root keys that may have been in use when the anchor was written.
+    /// - Parameter keys: keys derived from each root key that may have written the anchor.
     /// - Returns: the last stored position; nil if there is none.
-    /// - Throws: `anchorDamaged` if none of the keys wrote the content.
+    /// - Throws: `anchorDamaged` if another key wrote the content.
     package func read(_ keys: [AnchorKey]) throws(KeyFileError) -> StorePosition? {
         newest = nil
         isDurable = false
@@ -113,7 +116,7 @@ public final class FileAnchor {
         newest = last
         if !isDurable { try makeDurable(descriptor) }
         let next = Slot(number: 1 - last.number, sequence: last.sequence &+ 1, position: position)
-        // After an error, the slot's content is unknown: `newest` stays, and this slot is written again.
+        // If writing fails, `newest` stays unchanged, so the next update writes this slot again.
         try next.encoded(key).withBytes { bytes throws(KeyFileError) in
             try files.writeAll(bytes, to: descriptor, at: next.offset)
         }
@@ -121,8 +124,8 @@ public final class FileAnchor {
         newest = next
     }
 
-    /// Synchronises the newest slot and the file's name before the other slot is overwritten. A killed process may have
-    /// left them only in memory.
+    /// Synchronises the newest slot and the file's name before the other slot is overwritten. If the last writer was
+    /// killed, both may exist only in memory.
     private func makeDurable(_ descriptor: Int32) throws(KeyFileError) {
         try files.synchronise(descriptor)
         try files.synchroniseDirectory()
@@ -157,16 +160,16 @@ public final class FileAnchor {
 }
 
 extension FileAnchor {
-    /// A slot of the file: magic, version, reserved, sequence, generation, tag, and their HMAC-SHA-256.
+    /// A slot of the file: magic, version, reserved bytes, sequence, generation and tag, then their HMAC-SHA-256.
     struct Slot: Equatable {
         let number: Int
-        /// Number of the write, increasing. The generation is not enough: a new store starts from 1 again.
+        /// Number of the write, which always increases. The generation does not: a new store restarts it at 1.
         let sequence: UInt64
         let position: StorePosition
 
         static let count = 2
-        /// Distance of the slots in bytes: at least a disk sector (512 or 4096), which a power loss may destroy, or a
-        /// page of the system's cache (usually 4096).
+        /// Distance of the slots in bytes. A power loss may destroy a disk sector (512 or 4096 bytes) or a page of the
+        /// system's cache (usually 4096). With this distance it destroys only one slot.
         static let spacing = 4096
         static let size = contentSize + SHA256.byteCount
 
@@ -185,7 +188,7 @@ extension FileAnchor {
             self.position = position
         }
 
-        /// - Returns: nil if none of the keys wrote the slot completely.
+        /// - Returns: nil if the slot is incomplete or another key wrote it.
         init?(number: Int, _ bytes: UnsafeRawBufferPointer, _ keys: [AnchorKey]) {
             var reader = ByteReader(bytes)
             guard let content = reader.bytes(Self.contentSize), let code = reader.bytes(SHA256.byteCount),
@@ -225,7 +228,7 @@ extension AnchorKey {
         HMAC<SHA256>.authenticationCode(for: content, using: key)
     }
 
-    /// Checks the content in constant time.
+    /// Checks the content's HMAC in constant time.
     fileprivate func authenticates(_ content: UnsafeRawBufferPointer, _ code: UnsafeRawBufferPointer) -> Bool {
         HMAC<SHA256>.isValidAuthenticationCode(code, authenticating: content, using: key)
     }

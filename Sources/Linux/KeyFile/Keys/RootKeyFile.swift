@@ -2,19 +2,19 @@ import AgentModel
 import Glibc
 
 /// A root key in its own file, outside the store and readable only by its owner. NAME.next holds the new key during a
-/// change. NAME.new may be left by an interrupted write and is ignored.
+/// change. An interrupted write may leave NAME.new, which is ignored.
 public struct RootKeyFile {
     private let name: String
     private let files: any FileOperations
     private let random: any RandomNumberGenerator
 
-    /// File name suffixes of the key, the next key, and their interrupted writes.
+    /// File name suffixes of the key, of the next key, and of interrupted writes of both.
     package static let suffixes = ["", ".next", ".new", ".next.new"]
 
     private var nextName: String { name + ".next" }
     package var source: String { "\(files.path)/\(name)" }
 
-    /// Names the file. Creates a missing directory with mode 0700.
+    /// Sets the path of the key's file. Creates a missing directory with mode 0700.
     /// - Throws: `invalidPath` and errors of the directory.
     public init(path: String) throws(KeyFileError) {
         guard let (directory, name) = KeyFile.split(path) else { throw .invalidPath(path) }
@@ -29,9 +29,9 @@ public struct RootKeyFile {
 }
 
 extension RootKeyFile: RootKeySource {
-    /// Makes the loaded keys durable, even if their writer was killed. A damaged prepared key counts as missing: a key
-    /// is used only once durable. If only the prepared key exists (FAT may tear a rename at a power loss), it is the
-    /// current one.
+    /// Loads the keys and makes them durable, because their writer may have been killed. A damaged prepared key was
+    /// never durable and so never used: it counts as missing. If only the prepared key exists, it is the current one:
+    /// on FAT, a power loss during a rename can remove the old name first.
     package func load() throws(KeyFileError) -> RootKeys? {
         var findings: [StoreFinding] = []
         let current = try read(name, &findings)
@@ -71,7 +71,7 @@ extension RootKeyFile: RootKeySource {
         try write(next, to: nextName)
     }
 
-    /// Synchronises a key that was already adopted: that step may have failed.
+    /// Renames the prepared key if it still exists, and synchronises the directory.
     package func adoptPrepared() throws(KeyFileError) {
         if try files.holds(nextName) { try files.rename(nextName, to: name) }
         try files.synchroniseDirectory()
@@ -92,8 +92,8 @@ extension RootKeyFile: RootKeySource {
         if try !files.holds(name) { try adoptPrepared() }
     }
 
-    /// Destroys the key and all its interrupted copies durably. The store under it becomes unreadable. The content is
-    /// not checked, so a key encrypted by systemd can be destroyed too.
+    /// Destroys the key and the remains of interrupted writes durably. The store becomes unreadable. Does not check the
+    /// content, so it also destroys a key that systemd has encrypted.
     package func destroy() throws(KeyFileError) {
         for suffix in Self.suffixes { try files.destroy(name + suffix) }
         try files.synchroniseDirectory()
@@ -106,20 +106,20 @@ extension RootKeyFile: RootKeySource {
 }
 
 /// Text form of a root key: 64 hexadecimal digits and a line feed. Also accepts 32 raw bytes, which most key tools
-/// write. The two lengths differ.
+/// write. The length distinguishes the two forms.
 enum RootKeyForm {
-    /// Maximum length in bytes.
+    /// Maximum length of the text form in bytes.
     static let longest = 2 * RootKeys.size + 1
 
     /// - Parameter bytes: the whole content, or at least `longest` + 1 bytes of it.
-    /// - Throws: `invalidRootKey`, without any content.
+    /// - Throws: `invalidRootKey`. The error never repeats the content.
     static func decode(_ bytes: UnsafeRawBufferPointer, source: String) throws(KeyFileError) -> Secret {
         let line = bytes.last == lineFeed ? bytes.dropLast() : bytes[...]
         let key: Secret
         switch (bytes.count, line.count) {
         case (RootKeys.size, _):
-            // Rejects a password or half a key in hexadecimal, which are easy to guess. 32 random bytes are all
-            // printable once in 10^13 keys.
+            // Reject printable text: a password or half of a hexadecimal key is easy to guess. Only one in 10^13 random
+            // keys is printable.
             guard !line.allSatisfy(printable.contains) else { throw invalid(source, "it is text, not random bytes") }
             key = Secret(bytes)
         case (_, 2 * RootKeys.size):
@@ -146,7 +146,7 @@ enum RootKeyForm {
         return text
     }
 
-    // `Hex` does not wipe its strings.
+    // `Hex` is unsuitable here, because it does not wipe its strings.
     private static func digit(_ value: UInt8) -> UInt8 {
         value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
     }

@@ -1,19 +1,19 @@
 import AgentModel
 import Glibc
 
-/// Source of the device's root key: 32 bytes, outside the store, from which all its keys are derived. Has no default:
-/// without its root key, a store is unreadable.
+/// Source of the device's root key: 32 bytes outside the store, from which all other keys are derived. There is no
+/// default key. Without its root key, a store is unreadable.
 package protocol RootKeySource {
     var source: String { get }
     /// - Returns: nil if there is no key yet.
     /// - Throws: an error if the key is invalid or unreadable.
     func load() throws(KeyFileError) -> RootKeys?
-    /// Creates the first key at random and durably.
+    /// Creates a random first key and stores it durably.
     /// - Throws: `noRootKey` if another program creates the key.
     func makeFirst() throws(KeyFileError) -> Secret
-    /// Stores the next key beside the current one, durably, before a change.
+    /// Stores the next key durably beside the current one. Called before a change.
     func prepare(_ next: Secret) throws(KeyFileError)
-    /// Replaces the current key by the prepared one, durably, after a change.
+    /// Replaces the current key by the prepared one, durably. Called after a change.
     func adoptPrepared() throws(KeyFileError)
     /// Removes a prepared key that the store does not use.
     func discardPrepared() throws(KeyFileError)
@@ -22,7 +22,7 @@ package protocol RootKeySource {
 /// Keys that may open the store.
 package struct RootKeys: Equatable {
     package let current: Secret
-    /// Key prepared by an unfinished change.
+    /// Key prepared for an unfinished change; nil if there is none.
     package let prepared: Secret?
     package let findings: [StoreFinding]
 
@@ -45,7 +45,8 @@ package struct RootKeys: Equatable {
     package static let size = 32
 }
 
-/// A root key read earlier by a process with the right to read it. Opening the store with it needs no such right.
+/// A root key that was read earlier, while the process could read its file. Opening the store with it needs no access
+/// to the file.
 package struct HeldRootKey {
     private let keys: RootKeys
     package let source: String
@@ -69,8 +70,8 @@ extension HeldRootKey: RootKeySource {
 }
 
 /// A root key from a systemd credential: LoadCredential= or LoadCredentialEncrypted= (systemd.exec(5)).
-/// systemd-creds(1) can seal the latter to the board's TPM. Read-only: it is created and changed elsewhere. Its mode is
-/// not checked, because systemd's access control list may show as group bits.
+/// systemd-creds(1) can seal an encrypted credential to the board's TPM. altnet cannot create or change it. The file's
+/// mode is not checked, because systemd's access control list may appear as group bits.
 public struct CredentialRootKey {
     private let name: String
     private let directory: String
@@ -78,7 +79,7 @@ public struct CredentialRootKey {
 
     package var source: String { "the credential \(directory)/\(name)" }
 
-    /// - Parameter directory: value of `$CREDENTIALS_DIRECTORY`; not created if missing.
+    /// - Parameter directory: value of `$CREDENTIALS_DIRECTORY`. A missing directory is not created.
     /// - Throws: `invalidPath` if the name is not a file name, and errors of the directory.
     public init(name: String, directory: String) throws(KeyFileError) {
         guard !name.utf8.contains(UInt8(ascii: "/")), KeyFile.split(name) != nil else { throw .invalidPath(name) }

@@ -30,14 +30,14 @@ extension UnsafeRawBufferPointer {
 }
 
 extension [UInt8] {
-    /// Calls `withUnsafeBytes` with a typed error.
+    /// Calls `body` with the bytes, like `withUnsafeBytes` but with a typed error.
     func lend<Failure: Error>(_ body: (UnsafeRawBufferPointer) throws(Failure) -> Void) throws(Failure) {
         try withUnsafeBytes { bytes in Result { () throws(Failure) in try body(bytes) } }.get()
     }
 }
 
-/// Buffer for secrets of fixed capacity: it never moves, and is overwritten at its end. Excluded from core dumps if the
-/// system supports it.
+/// Buffer of fixed capacity for secrets. Its memory never moves and is overwritten on release. If the system supports
+/// it, core dumps exclude the memory.
 struct WipedBuffer: ~Copyable {
     private let protected: ProtectedMemory
     private(set) var count = 0
@@ -48,7 +48,7 @@ struct WipedBuffer: ~Copyable {
 
     init(capacity: Int) { protected = ProtectedMemory(byteCount: capacity) }
 
-    /// Creates a buffer of `size` bytes, to write with `withMutableBytes`.
+    /// Creates a buffer of `size` bytes. Fill it with `withMutableBytes`.
     init(size: Int) {
         self.init(capacity: size)
         resize(to: size)
@@ -76,7 +76,7 @@ struct WipedBuffer: ~Copyable {
         }
     }
 
-    /// Passes the bytes for writing. Do not let them escape.
+    /// Passes the bytes to `body` for writing. The pointer is invalid after `body` returns.
     mutating func withMutableBytes<Value, Failure: Error>(
         _ body: (UnsafeMutableRawBufferPointer) throws(Failure) -> Value
     ) throws(Failure) -> Value {
@@ -90,7 +90,8 @@ struct WipedBuffer: ~Copyable {
     }
 }
 
-/// CRC-32 of Ethernet and zlib (ITU-T V.42). Detects any burst of up to 32 bits, and can correct a single wrong bit.
+/// CRC-32 of Ethernet and zlib (ITU-T V.42). Detects any burst error of up to 32 bits, and can correct a single wrong
+/// bit.
 enum CRC32 {
     /// - Parameter first: checksum of the preceding bytes.
     static func checksum(_ bytes: UnsafeRawBufferPointer, after first: UInt32 = 0) -> UInt32 {
@@ -99,14 +100,14 @@ enum CRC32 {
         return ~crc
     }
 
-    /// Corrects the single wrong bit that explains a wrong checksum.
-    /// - Returns: true if there is one, also if it is in the checksum itself.
+    /// Corrects a single wrong bit, if that explains the wrong checksum.
+    /// - Returns: true if one wrong bit explains it. That bit may be in the checksum itself.
     static func repairBit(
         of bytes: UnsafeMutableRawBufferPointer, after first: UInt32 = 0, checksum: UInt32
     ) -> Bool {
         let difference = Self.checksum(UnsafeRawBufferPointer(bytes), after: first) ^ checksum
         if difference.nonzeroBitCount == 1 { return true }
-        // Effect of each bit of a byte on the checksum, from the last byte to the first.
+        // Effects of a byte's eight bits on the checksum. The loop goes from the last byte to the first.
         var effects = (0..<8).map { shift(1 << $0) }
         for index in bytes.indices.reversed() {
             if let bit = effects.firstIndex(of: difference) {

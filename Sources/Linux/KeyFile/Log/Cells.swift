@@ -12,17 +12,17 @@ package struct CellID: Hashable, Comparable, Sendable {
     package static func < (left: Self, right: Self) -> Bool { (left.kind, left.index) < (right.kind, right.index) }
 }
 
-/// Content of the log. Each value is replaced as a whole.
+/// Content of the log: the value of each cell. A commit replaces a changed value as a whole.
 package typealias Cells = [CellID: Secret]
 
-/// Cells that a record sets or removes (nil). A body holds name, size and bytes of each.
+/// Changes of cells in a record's body: name, size and bytes of each cell. The value nil removes a cell.
 enum CellChanges {
-    /// Size value of a removed cell.
+    /// Size that marks a removed cell.
     private static let removed = UInt16.max
     /// Bytes of a cell's name and size.
     private static let headSize = 4
-    /// Maximum size of all cells in bytes, on any medium. The largest file (64 sectors) holds it twice with spare
-    /// sectors, and a commit needs less than 256 KiB of memory.
+    /// Maximum size of all cells in bytes, on any medium. The largest file (64 sectors) has room for two snapshots of
+    /// this size, and a commit needs less than 256 KiB of memory.
     static let maximumSize = 1 << 16
 
     /// Returns the size of all cells in bytes.
@@ -68,7 +68,7 @@ enum CellChanges {
     }
 }
 
-/// A value with a cell of its own.
+/// A value that is stored in its own cell.
 protocol CellContent {
     init?(_ bytes: UnsafeRawBufferPointer)
 }

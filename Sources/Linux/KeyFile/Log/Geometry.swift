@@ -1,12 +1,12 @@
 /// Division of a store into sectors (erase blocks on raw flash) and write units, which are written only once.
 public struct Geometry: Sendable, Equatable {
-    /// Bytes of a sector, a power of two.
+    /// Size of a sector in bytes, a power of two.
     public let sectorSize: Int
     public let sectorCount: Int
-    /// Alignment of records in bytes, a power of two. NAND flash has pages of 512 bytes and more.
+    /// Alignment of records in bytes, a power of two. The pages of NAND flash have 512 bytes or more.
     public let writeUnit: Int
 
-    /// Geometry of a new file: 32 KiB.
+    /// Geometry of a new file of 32 KiB.
     public static let file = Geometry(unchecked: 4096, count: 8, writeUnit: 16)
 
     package static let smallestSector = 4096
@@ -32,7 +32,7 @@ public struct Geometry: Sendable, Equatable {
 
     public var size: Int { sectorSize * sectorCount }
 
-    /// Bytes of a sector's header, aligned.
+    /// Size of a sector's header in bytes, rounded up to write units.
     var headerSize: Int { aligned(SectorHeader.size) }
 
     func start(of sector: Int) -> Int { sector * sectorSize }
@@ -42,7 +42,7 @@ public struct Geometry: Sendable, Equatable {
 
 /// Division of a snapshot into records and sectors.
 struct SnapshotPlan: Equatable {
-    /// Body sizes of the records in bytes, by sector.
+    /// Body sizes of the records in bytes, grouped by sector.
     private(set) var sectors: [[Int]] = [[]]
 
     init(bodySize: Int, _ geometry: Geometry) {
@@ -57,8 +57,8 @@ struct SnapshotPlan: Equatable {
         atEnd.plan.add(rest, &atEnd.end, geometry, reserving: closing)
         let room = geometry.sectorSize - closing - atEnd.end
         if atEnd.plan.sectors.count > 1, room < (geometry.sectorSize - geometry.headerSize) / 2 {
-            // Too little room for changes would soon need as many sectors again. The last sector starts with an empty
-            // record instead.
+            // The last sector would have too little room for changes, so the next snapshot would soon follow. Start
+            // another sector with an empty record instead.
             add(rest, &end, geometry)
             sectors.append([0])
         } else {
@@ -76,7 +76,7 @@ struct SnapshotPlan: Equatable {
         end += recordSize
     }
 
-    /// Returns the maximum bytes of cells whose snapshot fits in half of the sectors.
+    /// Returns the maximum size of all cells in bytes: their snapshot must fit in half of the sectors.
     static func largestState(sectors: Int, of geometry: Geometry, version: UInt16) -> Int {
         let smallest = Record.maximumBody - Record.tagSize
         guard version > 2 else { return smallest }

@@ -1,18 +1,18 @@
 import AgentModel
 
-/// Reads a medium and finds the current state, without changes.
+/// Reads a medium and finds the current state. Changes nothing.
 struct LogRecovery {
     struct Active {
         let sector: Int
         let header: SectorHeader
         let root: Secret
-        /// Sectors of the snapshot, including this one.
+        /// Sectors of the snapshot in order. The last one is `sector`.
         var span: [Int]
         /// Offset of the next record, in bytes from the sector's start.
         var end: Int
         var tag: [UInt8]
         var generation: UInt64
-        /// False after an interrupted write: later records could not be read.
+        /// False after an interrupted write, because records appended after it could not be read.
         var isAppendable = true
 
         var position: StorePosition { StorePosition(generation: generation, tag: tag) }
@@ -25,17 +25,18 @@ struct LogRecovery {
     private(set) var active: Active?
     private(set) var cells: Cells = [:]
     private(set) var findings: [StoreFinding] = []
-    /// True if the next commit must begin a new sector: the active one is not appendable, or another one has a problem.
+    /// True if the next commit must begin a new sector. Either the active sector is not appendable, or another sector
+    /// has a problem.
     private(set) var mustMoveOn = false
     /// True if the state should be written again at once.
     private(set) var needsRepair = false
-    /// True if no content is usable.
+    /// True if the medium has content, but no usable state.
     private(set) var isUnusable = false
-    /// True if no content belongs to a store of this device.
+    /// True if no sector belongs to a store of this device.
     private(set) var isForeign = true
-    /// True if the active sector's last record says that another sector follows.
+    /// True if the active sector ends with a closing record, which names a successor.
     private var isClosed = false
-    /// Sectors under the former root key.
+    /// Numbers of sectors under the former root key.
     private(set) var formerKeySectors: [Int] = []
 
     /// - Parameter roots: keys that may open the store, current one first.
@@ -49,7 +50,7 @@ struct LogRecovery {
         var newer: [Int] = []
         for (scan, header) in Self.newestFirst(scans) {
             guard let (root, keys) = Self.match(header, roots) else {
-                // An incomplete sector under another key is a key change that never took effect.
+                // Ignore an incomplete sector under another key: its key change never took effect.
                 guard !scan.hasSnapshot else { throw .wrongRootKey(path: path) }
                 continue
             }
@@ -64,7 +65,7 @@ struct LogRecovery {
         if !medium.isWhole { (needsRepair, mustMoveOn) = (true, true) }
     }
 
-    /// Sorts by sequence number. The copy at its own index comes before another copy.
+    /// Sorts by sequence number, newest first. Of two copies of a sector, the one at its own index precedes the other.
     private static func newestFirst(_ scans: [SectorScan]) -> [(SectorScan, SectorHeader)] {
         func order(_ scan: SectorScan, _ header: SectorHeader) -> (UInt64, Int) {
             (header.sequence, header.index == scan.index ? 1 : 0)
@@ -106,7 +107,7 @@ struct LogRecovery {
             needsRepair = true
         }
         record(scan, opened: replay.opened - earlier)
-        // The first write upgrades the store, so that an older altnet never reads content that it misunderstands.
+        // Upgrade the format at the first write, so that an older altnet never misreads the content.
         if header.version < SectorHeader.version { mustMoveOn = true }
         return true
     }
@@ -134,8 +135,8 @@ struct LogRecovery {
 
     /// Compares the other sectors with the active one.
     /// - Parameters:
-    ///   - newer: sectors begun later but without a state.
-    ///   - bad: sectors to skip.
+    ///   - newer: sectors with a higher sequence number, but without a usable state.
+    ///   - bad: unusable sectors of the medium.
     private mutating func judge(
         _ active: Active, newer: [Int], bad: Set<Int>, path: String
     ) throws(KeyFileError) {
@@ -155,7 +156,7 @@ struct LogRecovery {
                     recordLoss(lost)
                     isLossNoted = true
                 } else if isNewer || (scan.index == next && scan.isDamaged) {
-                    // The rest of a sector whose erasure or beginning was interrupted.
+                    // The sector's erasure or first write was interrupted.
                     mustMoveOn = true
                     if !isClosed { findings.append(.interruptedWrite) }
                 } else {
@@ -168,13 +169,13 @@ struct LogRecovery {
             needsRepair = true
         }
         guard isClosed else { return }
-        // Closed, but its successor does not count.
+        // The active sector is closed, but its successor is lost.
         (needsRepair, mustMoveOn) = (true, true)
         if !isLossNoted { findings.append(.newestSectorLost) }
     }
 
-    /// Returns the sector that a new snapshot would begin in.
-    /// - Parameter others: sectors already begun, and bad ones.
+    /// Returns the number of the sector in which the next snapshot begins.
+    /// - Parameter others: sectors to skip: those already begun, and bad ones.
     private func next(after active: Active, passing others: Set<Int>) -> Int? {
         (1..<max(scans.count, 2)).lazy.map { (active.sector + $0) % scans.count }.first { !others.contains($0) }
     }
@@ -189,7 +190,8 @@ struct LogRecovery {
         }
     }
 
-    /// True for the result of an interrupted first write: some parts of a snapshot, and at most one incomplete sector.
+    /// True if the sectors are the result of an interrupted first write: parts of a snapshot, and at most one
+    /// incomplete sector.
     private static func areFirstBeginning(_ used: [SectorScan]) -> Bool {
         let parts = used.filter(\.isPartial)
         let rest = used.filter { !$0.isPartial }
@@ -201,7 +203,7 @@ struct LogRecovery {
     private mutating func judgeUnusable(
         _ roots: [Secret], _ medium: any Medium, path: String
     ) throws(KeyFileError) {
-        // An unreadable disk is not an empty store.
+        // Report a read error: an unreadable medium must not count as an empty store.
         if let failure = scans.lazy.compactMap(\.failure).first { throw failure }
         for scan in scans {
             switch scan.content {
@@ -216,7 +218,7 @@ struct LogRecovery {
         if used.isEmpty {
             if medium.isPresent, !medium.isNewWhenBlank { findings.append(.erased) }
         } else if medium.isNewWhenBlank, Self.areFirstBeginning(used) {
-            // A device's first write was interrupted. A file is created as a whole.
+            // The first write to the device was interrupted. This cannot happen to a file, which is created atomically.
             findings.append(.interruptedWrite)
         } else {
             isUnusable = true
@@ -225,8 +227,7 @@ struct LogRecovery {
 }
 
 extension SectorScan {
-    /// True if an old sector has lost content. A missing closing record is not a loss: the sector may have been left
-    /// after an interrupted write.
+    /// True if an old sector has lost content. A missing closing record is normal after an interrupted write.
     fileprivate var isDamaged: Bool {
         switch content {
         case .blank, .otherVersion: false
@@ -234,7 +235,7 @@ extension SectorScan {
         case .sector: parts == nil || !behind.isEmpty
         }
     }
-    /// True if an interrupted write on a new device can leave this: nothing is complete.
+    /// True if an interrupted first write can have left this sector: it has no complete record.
     fileprivate func isFirstBeginning(sequence: UInt64) -> Bool {
         if let header {
             header.sequence == sequence && records == 0 && behind.isEmpty

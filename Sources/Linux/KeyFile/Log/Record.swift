@@ -1,7 +1,7 @@
 /// Format of a record in a sector (Docs/reference/key-file-format.md).
 enum Record {
     enum Kind: UInt8 {
-        /// Last record of a snapshot, which holds all cells. Everything else builds on it.
+        /// Last record of a snapshot of all cells. The following changes apply to this snapshot.
         case snapshot = 1
         /// Cells that one commit changed.
         case change = 2
@@ -17,29 +17,29 @@ enum Record {
     static let nonceSize = 12
     static let tagSize = 16
     static let checksumSize = 4
-    /// Tag that stands for the missing one before the first record.
+    /// Placeholder for the previous tag if there is no previous record: zeros.
     static let noTag = [UInt8](repeating: 0, count: tagSize)
-    /// Bytes around the encrypted body.
+    /// Size of a record without its body, in bytes.
     static let overhead = headerSize + nonceSize + tagSize + checksumSize
-    /// Maximum bytes of a record: fits in the smallest sector with header and closing record.
+    /// Maximum size of a record in bytes. The smallest sector has room for it, a header and a closing record.
     static let maximumSize = Geometry.smallestSector - SectorHeader.size - closingSize
     static let maximumBody = maximumSize - overhead
-    /// Maximum number of parts before the last record of a snapshot. That record may be empty.
+    /// Maximum number of parts before the last record of a snapshot. The last record may be empty.
     static let maximumParts = (CellChanges.maximumSize + tagSize + maximumBody - 1) / maximumBody
-    /// Bytes of a closing record's body: the successor's sequence number and its snapshot's tag.
+    /// Size of a closing record's body in bytes: the successor's sequence number and its snapshot's tag.
     static let closingBody = 8 + tagSize
-    /// Bytes of a closing record, rounded up to the smallest write unit.
+    /// Size of a closing record in bytes, rounded up to the smallest write unit.
     static let closingSize = (overhead + closingBody + 15) & ~15
 
     struct Header {
         let kind: Kind
-        /// Bytes of the encrypted body.
+        /// Size of the encrypted body in bytes.
         let bodySize: Int
         let generation: UInt64
         /// Number of the snapshot's records before this one.
         let part: Int
 
-        /// Bytes of the record without padding.
+        /// Size of the record in bytes, without padding.
         var recordSize: Int { overhead + bodySize }
 
         func bytes(in mark: SectorHeader.Mark) -> [UInt8] {
@@ -59,7 +59,7 @@ enum Record {
             self.part = part
         }
 
-        /// - Returns: nil if the bytes are not a header of this sector, even with one bit corrected.
+        /// - Returns: nil if the bytes are not a header of this sector, even after one bit was corrected.
         init?(_ bytes: UnsafeMutableRawBufferPointer, in mark: SectorHeader.Mark, isRepaired: inout Bool) {
             let checked = UnsafeMutableRawBufferPointer(rebasing: bytes[..<(headerSize - checksumSize)])
             let checksum = UnsafeRawBufferPointer(rebasing: bytes[checked.count...]).bigEndian(UInt32.self)
@@ -67,7 +67,8 @@ enum Record {
                 guard CRC32.repairBit(of: checked, after: mark.checksum, checksum: checksum) else { return nil }
                 isRepaired = true
             }
-            // The checksum is corrected too, because it is authenticated with the rest.
+            // The caller writes the header back with a correct checksum, because authentication covers the checksum
+            // too.
             var reader = ByteReader(UnsafeRawBufferPointer(checked))
             guard let code = reader.integer(UInt8.self), let kind = Kind(rawValue: code),
                 let part = reader.integer(UInt8.self), part <= maximumParts, part == 0 || kind.isOfSnapshot,
@@ -80,17 +81,17 @@ enum Record {
     }
 }
 
-/// Reads the records of one sector in order, without any key.
+/// Reads the records of one sector in order. Needs no key.
 struct SectorRecordReader: ~Copyable {
     private let medium: any Medium
     private let sector: Int
     private let mark: SectorHeader.Mark
     private let repairs: Bool
-    /// Part of the sector, large enough for any record.
+    /// Buffer with the loaded part of the sector, large enough for any record.
     private var window: WipedBuffer
     /// Offset of the window, in bytes from the sector's start; nil before the first read.
     private var windowStart: Int?
-    /// Range of the last record in the window.
+    /// Range of the last read record in the window.
     private var found = 0..<0
     private var isClosed = false
     /// Offset of the next record, in bytes from the sector's start.
@@ -100,7 +101,7 @@ struct SectorRecordReader: ~Copyable {
 
     enum End {
         case blank
-        /// Content that is not a record.
+        /// The bytes are neither blank nor a record.
         case damaged
     }
 
@@ -125,7 +126,7 @@ struct SectorRecordReader: ~Copyable {
         window = WipedBuffer(size: max(Geometry.smallestSector, geometry.aligned(Record.maximumSize)))
     }
 
-    /// - Returns: nil at the end; `end` tells the reason.
+    /// - Returns: nil at the end. Then `end` has the reason.
     mutating func next() throws(KeyFileError) -> Found? {
         let geometry = medium.geometry
         let room = geometry.sectorSize - offset
@@ -147,11 +148,11 @@ struct SectorRecordReader: ~Copyable {
         return Found(header: header, offset: start, isRepaired: isRepaired)
     }
 
-    /// Skips a write unit that is not a record.
+    /// Skips one write unit, to search for a record behind it.
     mutating func skipUnit() { offset += medium.geometry.writeUnit }
 
-    /// True if nothing was written here. On rewritable media, one blank unit ends the data: later bytes are from a
-    /// former use of the sector.
+    /// True if no data follows. On rewritable media, one blank write unit ends the data: later bytes are left from an
+    /// earlier use of the sector.
     private mutating func isBlankFromHere() throws(KeyFileError) -> Bool {
         let geometry = medium.geometry
         let end = medium.isRewritable ? min(offset + geometry.writeUnit, geometry.sectorSize) : geometry.sectorSize
@@ -170,7 +171,7 @@ struct SectorRecordReader: ~Copyable {
     }
 
     /// Loads a part of the sector into the window.
-    /// - Returns: its range in the window.
+    /// - Returns: the part's range in the window.
     private mutating func load(_ range: Range<Int>) throws(KeyFileError) -> Range<Int> {
         let windowStart: Int
         if let start = self.windowStart, start <= range.lowerBound, range.upperBound <= start + window.count {
@@ -197,7 +198,7 @@ struct SectorRecordReader: ~Copyable {
     }
 
     /// - Parameter end: offset of the next record.
-    /// - Returns: true if the checksum is right, also after the correction of one bit.
+    /// - Returns: true if the checksum is right, perhaps after one bit was corrected.
     private mutating func readRecord(
         _ header: Record.Header, until end: Int, _ isRepaired: inout Bool
     ) throws(KeyFileError) -> Bool {
@@ -206,7 +207,7 @@ struct SectorRecordReader: ~Copyable {
         let (mark, repairs, found) = (mark, repairs, found)
         return window.withMutableBytes { window in
             let bytes = UnsafeMutableRawBufferPointer(rebasing: window[found])
-            // Uses the corrected header for the record's checksum.
+            // Copy the corrected header, which the record's checksum covers.
             bytes.copyBytes(from: header.bytes(in: mark))
             if !UnsafeRawBufferPointer(rebasing: window[found.endIndex..<place.endIndex]).isBlank { isRepaired = true }
             let checked = UnsafeMutableRawBufferPointer(rebasing: bytes[..<(bytes.count - Record.checksumSize)])

@@ -1,15 +1,15 @@
 import AgentModel
 
-/// Cells on a medium, as an append-only log of encrypted records: always complete, and safe against power loss
-/// (Docs/contributor/key-file.md). Not `Sendable`: a commit blocks the thread until the data is on the medium.
+/// Stores cells on a medium, as an append-only log of encrypted records. Survives a power loss at any time
+/// (Docs/contributor/key-file.md). Not `Sendable`: a commit blocks its thread until the data is on the medium.
 ///
-/// Each sector begins with a snapshot of all cells. A commit appends its changes to the newest sector. If that is full,
-/// the next sector is erased and begun, and the old one stays. A snapshot too large for one sector spans several, and
-/// counts once the last one is begun.
+/// Each sector begins with a snapshot of all cells. A commit appends its changes to the newest sector. If that sector
+/// is full, the log continues in the next one with a new snapshot, and the old sector stays. A large snapshot spans
+/// several sectors. It becomes valid when the last of them is begun.
 package final class RecordLog {
     package private(set) var cells: Cells
     package private(set) var report: [StoreFinding]
-    /// Number of commits, bytes and erasures since the log was opened.
+    /// Number of commits, begun sectors and written bytes since the log was opened.
     package var usage: Usage {
         var usage = written
         usage.mostErases = eraseCounts.max().map(Int.init) ?? 0
@@ -34,19 +34,19 @@ package final class RecordLog {
     private var eraseCounts: [UInt32]
     private var lastSequence: UInt64
     private var lastGeneration: UInt64
-    /// Sector begun last, or attempted last.
+    /// Number of the sector that was begun last, even without success; nil if none was begun since opening.
     private var lastBegun: Int?
     private var mustMoveOn: Bool
     /// True if a failed commit may have left other content than `cells` on the medium.
     private var isInDoubt = false
-    /// Sectors begun for the last snapshot.
+    /// Numbers of the sectors begun for the latest snapshot.
     private var begun: [Int] = []
     private let version: UInt16
-    /// True if the content found may not be durable.
+    /// True if the content found at opening may not be durable yet.
     private var isUnsynchronised: Bool
-    /// Sectors under a former root key.
+    /// Numbers of sectors under a former root key.
     private var formerKeySectors: [Int]
-    /// Sectors that were unreadable at opening. They are overwritten last.
+    /// Numbers of sectors that were unreadable at opening. They are overwritten last.
     private let failing: [Int]
     /// True if other content blocks the store and could not be set aside.
     private var isObstructed = false
@@ -58,12 +58,12 @@ package final class RecordLog {
     ///     and `useFirstRoot` must set the first key.
     ///   - path: name of the medium in messages.
     ///   - now: returns the clock in seconds since 1970.
-    ///   - version: 2 writes the older format, in tests.
+    ///   - version: format version to write. Tests pass 2 to write the older format.
     package init(
         medium: any Medium, roots: [Secret], path: String, random: any RandomNumberGenerator,
         now: @escaping () -> UInt32, version: UInt16 = currentVersion
     ) throws(KeyFileError) {
-        // First, because content that a killed process left only in memory must reach the medium before it is used.
+        // Synchronise before reading, because a killed process may have left content only in memory.
         let doubt = Self.settle(medium)
         let recovery = try LogRecovery(of: medium, roots: roots, path: path)
         self.medium = medium
@@ -78,7 +78,7 @@ package final class RecordLog {
         mustMoveOn = recovery.mustMoveOn
         formerKeySectors = recovery.formerKeySectors
         let headers = recovery.scans.map(\.header)
-        // An unreadable header's erase count is assumed to be the highest of the others.
+        // The erase count of an unreadable header is unknown. Assume the highest count of the others.
         let most = headers.compactMap { $0?.eraseCount }.max() ?? 0
         eraseCounts =
             recovery.active == nil
@@ -92,7 +92,7 @@ package final class RecordLog {
         foundPosition = recovery.active?.position
         failing = recovery.scans.filter { $0.failure != nil }.map(\.index)
         if !failing.isEmpty {
-            // If the sector becomes readable later, its content must be older than all new writes.
+            // If an unreadable sector becomes readable later, it must be older than all new writes. So skip numbers.
             lastSequence += UInt64(medium.geometry.sectorCount)
             lastGeneration += 1 << 16
         }
@@ -101,13 +101,13 @@ package final class RecordLog {
             (mustMoveOn, isInDoubt) = (true, recovery.active != nil)
             report.append(.postponed(doubt))
         } else {
-            // An unreadable sector may be the newest, so nothing supersedes it without need.
+            // An unreadable sector may be the newest, so do not replace it by a repair.
             bringInOrder(repairing: recovery.needsRepair && failing.isEmpty)
         }
     }
 
-    /// Returns the highest plausible number. Numbers without authentication count up to 2^20 above an authentic one;
-    /// larger ones are forged.
+    /// Returns the highest plausible number, at least `known`, which is authentic. The others are not authenticated, so
+    /// numbers more than 2^20 above it are ignored as forged.
     private static func highest(_ numbers: [UInt64], since known: UInt64) -> UInt64 {
         numbers.filter { $0 > known && $0 - known <= 1 << 20 }.max() ?? known
     }
@@ -124,14 +124,15 @@ package final class RecordLog {
 
     package func useFirstRoot(_ root: Secret) { self.root = self.root ?? root }
 
-    /// Makes the next commit later than `generation`.
+    /// Gives later commits a generation above `generation`.
     package func skip(to generation: UInt64) { lastGeneration = max(lastGeneration, generation) }
 
     // MARK: Bringing in order
 
     private func giveUp(isForeign: Bool) {
         do {
-            // A device's own remains are overwritten, because it has no other place.
+            // A file keeps its old content under another name, and a device with foreign content is refused. A device's
+            // own unreadable store is overwritten.
             let kept = try isForeign || !medium.isNewWhenBlank ? medium.setAside() : nil
             report.append(.unreadable(keptAs: kept))
             beginAnew()
@@ -141,7 +142,7 @@ package final class RecordLog {
         }
     }
 
-    /// Starts a new medium. The next sector is its first.
+    /// Resets the log to an empty medium, whose first sector is begun next.
     private func beginAnew() {
         active = nil
         eraseCounts = Array(repeating: 0, count: medium.geometry.sectorCount)
@@ -164,9 +165,9 @@ package final class RecordLog {
         }
     }
 
-    /// Makes content durable that a killed process may have left only in memory. Then drops the cache, which may differ
-    /// from the medium after a failed write.
-    /// - Returns: the error, if any.
+    /// Synchronises content that a killed process may have left only in memory. Then drops the system's cache, which
+    /// may differ from the medium after a failed write.
+    /// - Returns: the error of the synchronisation; nil if it succeeded.
     private static func settle(_ medium: any Medium) -> KeyFileError? {
         guard medium.isPresent else { return nil }
         do {
@@ -184,8 +185,8 @@ package final class RecordLog {
 
     // MARK: Committing
 
-    /// Replaces all cells or none. After the return they survive a power loss; if this throws, the old ones stay.
-    /// Writes nothing if nothing has changed.
+    /// Replaces all cells atomically. Once this returns, the new cells survive a power loss. If this throws, the old
+    /// cells stay. Writes nothing if the cells are unchanged.
     package func commit(_ new: Cells) throws(KeyFileError) {
         guard new != cells || isInDoubt || isUnsynchronised else { return }
         if isObstructed {
@@ -198,8 +199,7 @@ package final class RecordLog {
         do {
             try write(new)
         } catch {
-            // The failed write may partly survive a power loss, so the old state is written again with a newer
-            // generation.
+            // Part of the failed write may survive a power loss, so write the old state again with a newer generation.
             (isInDoubt, mustMoveOn) = (true, true)
             let inVain = begun
             do {
@@ -218,7 +218,7 @@ package final class RecordLog {
     private func write(_ new: Cells) throws(KeyFileError) {
         guard !mustMoveOn, let active else { return try moveOn(with: new) }
         var body = WipedBuffer(capacity: Record.maximumBody)
-        // A change of all cells can exceed a record.
+        // If the changes exceed a record, write a snapshot to a new sector.
         do { try CellChanges.encode(CellChanges.between(cells, new), into: &body) } catch {
             return try moveOn(with: new)
         }
@@ -229,20 +229,20 @@ package final class RecordLog {
             try medium.synchronise()
             self.active?.add(record, aligned: medium.geometry)
         } catch {
-            // Tries another sector if this one is worn out. This place is not written again, which flash does not
-            // allow.
+            // The sector may be worn out, so try another. Do not append to this one again: flash cannot be written
+            // twice at the same place.
             self.active?.isAppendable = false
             try moveOn(with: new)
         }
     }
 
-    /// True if a record of `size` leaves room for the closing record.
+    /// True if a record of `size` bytes leaves room for the closing record.
     private func fits(_ size: Int, behind end: Int) -> Bool {
         let geometry = medium.geometry
         return end + geometry.aligned(size) + geometry.aligned(Record.closingSize) <= geometry.sectorSize
     }
 
-    /// Appends a blank unit on rewritable media, which ends the data.
+    /// Appends a blank write unit on rewritable media, to end the data.
     private func terminated(_ bytes: [UInt8], at offset: Int) -> [UInt8] {
         let geometry = medium.geometry
         guard medium.isRewritable else { return bytes }
@@ -259,15 +259,15 @@ package final class RecordLog {
 
     // MARK: Sectors
 
-    /// Begins another sector with all cells.
+    /// Begins another sector with a snapshot of all cells.
     private func moveOn(with new: Cells) throws(KeyFileError) {
         guard let root else { throw .noRootKey(source: path) }
-        // Set until success: an unfinished sector may still be the newest on the medium.
+        // Stays true if this fails: an unfinished sector may be the newest on the medium.
         mustMoveOn = true
         begun = []
         let successor = try beginSnapshot(of: new, under: root)
         try medium.synchronise()
-        // Nil if the medium was replaced.
+        // `active` is nil if the whole medium was replaced.
         let former = active
         active = successor
         formerKeySectors.removeAll(where: successor.span.contains)
@@ -276,8 +276,8 @@ package final class RecordLog {
         if let former, former.root == root { close(former, successor: successor) }
     }
 
-    /// Returns the number of good sectors. A snapshot may use half of them, so that a complete one always exists beside
-    /// a new one.
+    /// Returns the number of good sectors. A snapshot may use half of them, so that the previous one stays complete
+    /// while a new one is written.
     private func goodSectors(of geometry: Geometry) -> Int { geometry.sectorCount - medium.badSectors.count }
 
     private func requireRoom(for cells: Cells) throws(KeyFileError) {
@@ -287,15 +287,15 @@ package final class RecordLog {
         guard size <= maximum else { throw .stateTooLarge(bytes: size, maximum: maximum) }
     }
 
-    /// Writes all cells to unused sectors; the log continues in the last one. All others are durable before the last
-    /// one is begun, so a snapshot with an end is complete.
+    /// Writes all cells to unused sectors. The log continues in the last one. The others are durable before the last
+    /// one is begun, so a snapshot with its last sector is complete.
     private func beginSnapshot(of cells: Cells, under root: Secret) throws(KeyFileError) -> LogRecovery.Active {
         var body = WipedBuffer(capacity: Record.tagSize + CellChanges.size(of: cells))
         body.append(active?.tag ?? Record.noTag)
         try CellChanges.encode(CellChanges.between([:], cells), into: &body)
         let plan = SnapshotPlan(bodySize: body.count, medium.geometry)
         let isTooSmall = 2 * plan.sectors.count > goodSectors(of: medium.geometry)
-        // The store is created, because it is missing or too small.
+        // A new geometry means that the store is created, because it is missing or too small.
         let geometry =
             !medium.isPresent || isTooSmall ? medium.geometry(holding: 2 * plan.sectors.count) : nil
         var sectors: [Int: [UInt8]] = [:]
@@ -332,12 +332,12 @@ package final class RecordLog {
         var span: [Int] = []
         /// Newest sector of the snapshot, with the end of its data.
         var last: LogRecovery.Active?
-        /// Written bytes and records of the body.
+        /// Number of bytes of the body, and of records, written so far.
         var done = 0
         var parts = 0
     }
 
-    /// Writes the records of the next usable sector in turn, never one in use.
+    /// Writes the records to the next sector in turn. Skips sectors in use, and bad ones.
     private func begin(
         _ records: [Int], _ body: UnsafeRawBufferPointer, _ snapshot: inout Begun, _ isLast: Bool
     ) throws(KeyFileError) {
@@ -403,14 +403,14 @@ package final class RecordLog {
         var body = WipedBuffer(capacity: Record.closingBody)
         body.append(bigEndian: successor.header.sequence)
         body.append(successor.tag)
-        // Optional: it only detects a lost successor.
+        // Ignore a failure: the closing record only helps to detect a lost successor.
         do { try append(try seal(.closing, body, in: former), to: former) } catch {}
     }
 
     /// Writes all cells under another root key to a new sector. The old state stays under the former key until
     /// `eraseFormerKeySectors`.
     package func rekey(to new: Secret) throws(KeyFileError) {
-        // Settles the result of a failed commit.
+        // Rewrite the state first if a failed commit left it in doubt.
         try commit(cells)
         try medium.requireWritable()
         let former = root
@@ -427,7 +427,7 @@ package final class RecordLog {
         formerKeySectors = sectors.filter { !(active?.span.contains($0) ?? false) }
     }
 
-    /// Erases sectors under a former root key.
+    /// Erases all sectors under a former root key.
     package func eraseFormerKeySectors() throws(KeyFileError) {
         guard !formerKeySectors.isEmpty else { return }
         for sector in formerKeySectors {

@@ -4,7 +4,7 @@ import FoundationEssentials
 
 /// Header of a used sector (Docs/reference/key-file-format.md).
 struct SectorHeader: Equatable {
-    /// Format of the sector's records, in `readableVersions`.
+    /// Format version of the sector's records, in `readableVersions`.
     let version: UInt16
     let geometry: Geometry
     /// Number of the sector, from 0.
@@ -17,22 +17,22 @@ struct SectorHeader: Equatable {
     let salt: [UInt8]
     /// Check value that identifies the root key.
     let keyCheck: UInt64
-    /// Time of the beginning in seconds since 1970, by the clock at that time.
+    /// Time when the sector was begun, in seconds since 1970 by the device's clock.
     let begun: UInt32
 
     static let size = 64
     static let saltSize = 16
     static let version: UInt16 = 3
-    /// Versions that can be read. Version 2 lacked snapshots of several records.
+    /// Versions that can be read. In version 2, a snapshot has only one record.
     static let readableVersions: ClosedRange<UInt16> = 2...version
-    /// Bytes common to all versions: magic, version, reserved, checksum.
+    /// Size of the start that all versions share, in bytes: magic, version, reserved bytes, checksum.
     static let prologueSize = 16
     private static let magic = Array("ALTNETKF".utf8)
     private static let checksumSize = 4
 
     enum Reading {
         case blank
-        /// A header was read. With `isRepaired`, one bit was wrong.
+        /// The header is valid. `isRepaired` is true if one wrong bit was corrected.
         case header(SectorHeader, isRepaired: Bool)
         case otherVersion(UInt16)
         case unreadable
@@ -56,7 +56,7 @@ struct SectorHeader: Equatable {
 
     private enum Check { case right, repaired }
 
-    /// Checks the checksum at the end of `bytes` and corrects a single wrong bit.
+    /// Verifies the checksum at the end of `bytes`, and corrects a single wrong bit.
     private static func checkChecksum(_ bytes: UnsafeMutableRawBufferPointer) -> Check? {
         let checked = UnsafeMutableRawBufferPointer(rebasing: bytes[..<(bytes.count - checksumSize)])
         let checksum = UnsafeRawBufferPointer(rebasing: bytes[checked.count...]).bigEndian(UInt32.self)
@@ -96,7 +96,7 @@ struct SectorHeader: Equatable {
         self.begun = begun
     }
 
-    /// Binds records to their sector.
+    /// Values that bind a record to its sector.
     struct Mark {
         /// Checksum of the header, unique because of its salt.
         let checksum: UInt32
@@ -157,7 +157,7 @@ struct SectorKeys {
             inputKeyMaterial: root, salt: salt, info: Array(info.utf8), outputByteCount: bytes)
     }
 
-    /// Additional authenticated data of a record: binds it to its place.
+    /// Additional authenticated data of a record. Binds the record to its place.
     struct Context {
         let sector: SectorHeader
         /// Offset of the record in the sector, in bytes.

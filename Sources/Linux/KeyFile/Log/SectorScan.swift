@@ -1,16 +1,17 @@
-/// One sector, read without any key: only its checksums are verified.
+/// One sector, read without a key. Only its checksums are verified.
 struct SectorScan {
     private(set) var index: Int
     var content: Content
-    /// Number of complete records, and of corrected bits in records and header.
+    /// Number of complete records.
     var records = 0
+    /// Number of corrected bits in records and header.
     var correctedBits = 0
     var generations: ClosedRange<UInt64>?
     /// True if a snapshot ends in this sector, in its first record or after its parts.
     var hasSnapshot = false
-    /// Numbers of the snapshot's records at the sector's start.
+    /// Part numbers of the snapshot's records in this sector; nil if there are none.
     private(set) var parts: ClosedRange<Int>?
-    /// True if the last record says that another sector follows.
+    /// True if the sector ends with a closing record, which names a successor.
     var isClosed = false
     /// Offset of the next record, in bytes from the sector's start.
     var end = 0
@@ -25,7 +26,8 @@ struct SectorScan {
 
     enum Tail: Equatable {
         case blank
-        /// Content that is not a record, followed by complete changes of these generations.
+        /// The bytes after the last record are not a record. `behind` has the generations of complete changes after
+        /// them.
         case damaged(behind: [UInt64])
     }
 
@@ -39,7 +41,7 @@ struct SectorScan {
         return header
     }
 
-    /// True if the first bytes are a header's prologue, or can still become one on flash after an interrupted write.
+    /// True if the first bytes are a header's prologue. On flash, an interrupted write of a prologue counts too.
     private(set) var mayBecomeHeader = false
     /// True if all bytes after the header are blank.
     private(set) var endsWithHeader = false
@@ -49,7 +51,7 @@ struct SectorScan {
     init(_ index: Int, of medium: any Medium) {
         self.index = index
         content = .unreadable
-        // Retries: one read error must not make an older sector current.
+        // Retry, because a single read error must not make an older sector current.
         for _ in 0..<3 {
             do {
                 var scan = Self(unread: index)
@@ -109,7 +111,7 @@ struct SectorScan {
         }
         end = reader.offset
         guard reader.end == .damaged || (medium.isRewritable && !isClosed) else { return }
-        // Also after blank bytes on rewritable media, which may have overwritten records.
+        // On rewritable media, search behind blank bytes too: these may have overwritten records.
         let behind = try medium.changes(in: index, mark, from: end + medium.geometry.writeUnit)
         if reader.end == .damaged || !behind.isEmpty { tail = .damaged(behind: behind) }
     }
@@ -133,8 +135,8 @@ extension SectorScan {
 }
 
 extension [SectorScan] {
-    /// Returns the sectors of the snapshot that ends in `last`, in order; nil if one is missing. Only checksums are
-    /// verified. Of several candidates, the last begun is taken; only the key can confirm it.
+    /// Returns the sectors of the snapshot that ends in `last`, in order; nil if one is missing. Verifies only
+    /// checksums. Of several candidates for a part, takes the one begun last. Only the key can confirm it.
     func span(endingIn last: SectorScan) -> [SectorScan]? {
         var span = [last]
         var first = last
@@ -167,7 +169,7 @@ extension Medium {
 
     func isBlank(_ range: Range<Int>) throws(KeyFileError) -> Bool { try isUniform(0xff, in: range) }
 
-    /// Returns the generations of complete changes from `first` on, at any write unit.
+    /// Searches every write unit from `first` on for complete changes, and returns their generations.
     fileprivate func changes(in sector: Int, _ mark: SectorHeader.Mark, from first: Int) throws(KeyFileError)
         -> [UInt64]
     {

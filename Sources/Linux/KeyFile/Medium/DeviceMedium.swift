@@ -2,12 +2,12 @@ import CLinux
 import Glibc
 
 package enum DeviceMedium {
-    /// Opens the device exclusively. `path` may be a symbolic link, such as in /dev/disk/by-partlabel.
+    /// Opens the device exclusively. `path` may be a symbolic link, such as one in /dev/disk/by-partlabel.
     /// - Returns: nil if `path` is not a device.
     package static func open(path: String) throws(KeyFileError) -> (any Medium)? {
         var status = stat()
         guard stat(path, &status) == 0 else {
-            // A regular file in /dev would be lost at the next start.
+            // Refuse to create a regular file in /dev, which the next start of the system would remove.
             guard !path.hasPrefix("/dev/") || path.hasPrefix("/dev/shm/") else {
                 throw .system(.open, path: path, errno: ENOENT)
             }
@@ -16,13 +16,13 @@ package enum DeviceMedium {
         let major = Int32(gnu_dev_major(status.st_rdev))
         switch status.st_mode & S_IFMT {
         case S_IFCHR:
-            // Other devices are not opened: opening /dev/watchdog starts the watchdog.
+            // Do not open other devices: opening /dev/watchdog starts the watchdog.
             guard major == MTD_CHAR_MAJOR else {
                 throw .unsuitableDevice(path: path, problem: "it is not a flash chip")
             }
             return try FlashMedium(path: path)
         case S_IFBLK:
-            // mtdblock erases and writes the whole erase block for each change: a power loss destroys all of it.
+            // mtdblock rewrites the whole erase block for each change, so a power loss can destroy all of it.
             guard major != MTD_BLOCK_MAJOR else {
                 let problem = "its driver loses data at a power loss: use /dev/mtd\(gnu_dev_minor(status.st_rdev))"
                 throw .unsuitableDevice(path: path, problem: problem)
@@ -49,21 +49,21 @@ extension Geometry {
     }
 }
 
-/// An open device, closed at the end of its lifetime. Shares system calls of raw flash and block devices.
+/// An open device, with the system calls that raw flash and block devices share. Its release closes the device.
 struct StorageDevice: ~Copyable {
     let path: String
     private let descriptor: Int32
     let isReadOnly: Bool
 
     /// Opens the device for reading and writing, or only for reading if writing is not allowed.
-    /// - Parameter flags: more flags of open(2).
+    /// - Parameter flags: additional flags of open(2).
     init(path: String, flags: Int32 = 0) throws(KeyFileError) {
         let writable = Self.open(path, flags | O_RDWR)
         // The kernel returns EACCES for write-protected flash too.
         let isReadOnly = writable < 0 && [EROFS, EACCES, EPERM].contains(errno)
         let descriptor = isReadOnly ? Self.open(path, flags | O_RDONLY) : writable
         guard descriptor >= 0 else { throw .system(.open, path: path, errno: errno) }
-        // After all failures: Swift 6.2 would release the path twice.
+        // Set the properties last: if a later statement threw an error, Swift 6.2 would release the path twice.
         self.path = path
         self.descriptor = descriptor
         self.isReadOnly = isReadOnly
@@ -84,7 +84,7 @@ struct StorageDevice: ~Copyable {
         }
     }
 
-    /// Size in bytes.
+    /// Size of the device in bytes.
     var size: Int {
         // BLKGETSIZE64 does not support flash, and MEMGETINFO is limited to 4 GiB.
         get throws(KeyFileError) { Int(try attempt(.open) { lseek($0, 0, SEEK_END) }) }
@@ -128,7 +128,7 @@ struct StorageDevice: ~Copyable {
     }
 }
 
-/// A store on a block device: a partition of an SD card or disk. Needs no erasure.
+/// A store on a block device, such as a partition of an SD card or disk. Its sectors need no erasure.
 package final class BlockMedium: Medium {
     package let geometry: Geometry
     package let isPresent = true

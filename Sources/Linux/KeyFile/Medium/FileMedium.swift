@@ -12,9 +12,9 @@ package final class FileMedium: Medium {
     private let files: any FileOperations
     private let name: String
     private var descriptor: Int32?
-    /// Reason why the file is not writable.
+    /// Error of opening the file for writing; nil if the file is writable.
     private var refusal: KeyFileError?
-    /// False if the file's name may not be on disk: its creator may have been killed.
+    /// False until the file's name is certainly on disk. Its creator may have been killed before that.
     private var isNameDurable = false
 
     private var path: String { "\(files.path)/\(name)" }
@@ -51,7 +51,7 @@ package final class FileMedium: Medium {
         descriptor = nil
     }
 
-    /// Returns a sector's geometry that matches the file's size, or the first one found.
+    /// Reads the sectors' headers. Returns the geometry that matches the file's size, otherwise the first one found.
     private func discoverGeometry(_ descriptor: Int32, size: Int) throws(KeyFileError) -> Geometry? {
         var header = WipedBuffer(size: SectorHeader.size)
         var other: Geometry?
@@ -72,7 +72,7 @@ package final class FileMedium: Medium {
 
     package var isPresent: Bool { descriptor != nil }
 
-    /// Reopens the file, because a read-only file system may be repaired meanwhile.
+    /// Reopens the file, because its file system may have become writable.
     package func requireWritable() throws(KeyFileError) {
         guard let refusal else { return }
         guard let writable = try files.open(name, forWriting: true) else { throw refusal }
@@ -128,7 +128,7 @@ package final class FileMedium: Medium {
         return descriptor
     }
 
-    /// Doubles the number of sectors until it suffices, up to the maximum.
+    /// Doubles the number of sectors until it is at least `sectors`, up to the maximum.
     package func geometry(holding sectors: Int) -> Geometry? {
         let most = Geometry.sectorCounts.upperBound
         var count = geometry.sectorCount

@@ -1,7 +1,7 @@
 import AgentModel
 import Glibc
 
-/// File operations in one directory, one system call each. Tests replace it by a failing disk. Data is durable after
+/// File operations in one directory, one system call each. Tests use a failing disk instead. Data is durable after
 /// `synchronise`, names after `synchroniseDirectory`.
 package protocol FileOperations {
     /// - Returns: nil if the file does not exist.
@@ -76,7 +76,7 @@ extension FileOperations {
     }
 }
 
-/// Opens folders for files beside the store.
+/// Opens directories for small files beside the store.
 package enum Folder {
     /// - Parameter making: true to create a missing folder and its parents, with mode 0700.
     package static func open(_ path: String, making: Bool = false) throws(KeyFileError) -> any FileOperations {
@@ -84,7 +84,7 @@ package enum Folder {
         return try StoreDirectory(existing: path)
     }
 
-    /// Opens a folder read-only. A missing one is empty.
+    /// Opens a folder read-only. A missing folder counts as empty.
     package static func openForReading(_ path: String) throws(KeyFileError) -> any FileOperations {
         try ReadOnlyDirectory(path: path)
     }
@@ -112,8 +112,8 @@ extension FileOperations {
         return true
     }
 
-    /// Overwrites a file durably and removes its name; `synchroniseDirectory` makes that durable. Copy-on-write file
-    /// systems and SD cards may keep the old bytes.
+    /// Overwrites a file durably and removes its name. `synchroniseDirectory` makes the removal durable. Copy-on-write
+    /// file systems and SD cards may keep the old bytes.
     package func destroy(_ name: String) throws(KeyFileError) {
         guard let descriptor = try open(name, forWriting: true) else { return }
         defer { close(descriptor) }

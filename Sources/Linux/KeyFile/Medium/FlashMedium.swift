@@ -26,8 +26,8 @@ package final class FlashMedium: Medium {
         guard !device.isReadOnly else { throw .system(.write, path: device.path, errno: EROFS) }
     }
 
-    /// Reads bad sectors as blank: they never held data. Uncorrectable NAND data, as after an interrupted erasure, is
-    /// returned unchanged (mtdchar_read in the kernel).
+    /// Reads bad sectors as blank, because they never held data. Returns uncorrectable NAND data unchanged
+    /// (mtdchar_read in the kernel). An interrupted erasure can leave such data.
     package func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) throws(KeyFileError) {
         var done = 0
         while done < buffer.count {
@@ -56,8 +56,8 @@ package final class FlashMedium: Medium {
         try write(bytes, at: offset)
     }
 
-    /// - Throws: `badSector` for a bad sector, or if the erasure fails. The sector is not marked as bad: it is good if
-    ///   bus or power failed, and another failure costs only milliseconds.
+    /// - Throws: `badSector` for a bad sector, or if the erasure fails. Does not mark the sector as bad: the bus or the
+    ///   power may have failed, and another failure costs only milliseconds.
     package func erase(sector: Int) throws(KeyFileError) {
         guard !badSectors.contains(sector) else { throw .badSector(path: device.path, number: sector) }
         let start = UInt32(geometry.start(of: sector))
@@ -68,8 +68,8 @@ package final class FlashMedium: Medium {
         }
     }
 
-    /// Writes whole write units and verifies them. The kernel does not, and a write-protected NOR chip ignores writes
-    /// without an error.
+    /// Writes whole write units and reads them back. The kernel does not verify writes, and a write-protected NOR chip
+    /// ignores them without an error.
     private func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(KeyFileError) {
         try device.write(bytes, padded: geometry.aligned(bytes.count), at: offset)
         var readBack = WipedBuffer(size: bytes.count)
@@ -80,7 +80,7 @@ package final class FlashMedium: Medium {
         guard isThere else { throw .system(.write, path: device.path, errno: EIO) }
     }
 
-    /// Does nothing, as MTD writes return after programming, and the device has no fsync (mtdchar.c in the kernel).
+    /// Does nothing: MTD writes return after programming, and MTD devices have no fsync (mtdchar.c in the kernel).
     package func synchronise() {}
 
     package func setAside() throws(KeyFileError) -> String? { throw .foreignContent(path: device.path) }

@@ -1,5 +1,5 @@
-/// Storage of the sectors: a file, a partition or raw flash. Tests replace it by a flash chip that loses power. A begun
-/// sector is only appended to, because flash clears single bits but sets them only by erasing. Data is durable after
+/// Storage of the sectors: a file, a partition or raw flash. Tests use a simulated flash chip that loses power. A begun
+/// sector is only appended to, because flash can set bits only by erasing a sector. Data is durable after
 /// `synchronise`.
 package protocol Medium: AnyObject {
     var geometry: Geometry { get }
@@ -11,17 +11,17 @@ package protocol Medium: AnyObject {
     func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) throws(KeyFileError)
     /// True if bytes can be overwritten. Otherwise (flash), a sector is erased to `0xff` before it is begun.
     var isRewritable: Bool { get }
-    /// Sectors that are not used. They read as blank.
+    /// Numbers of unusable sectors. They read as blank.
     var badSectors: Set<Int> { get }
     /// Returns a geometry of at least this many sectors for `replace`; nil if the medium cannot grow.
     func geometry(holding sectors: Int) -> Geometry?
-    /// Replaces the whole store atomically by one with these sectors, by number, and blank ones. Durable after
-    /// `synchronise`.
+    /// Replaces the whole store atomically. `sectors` has the content by sector number, and other sectors are blank.
+    /// The new store is durable after `synchronise`.
     func replace(with sectors: [Int: [UInt8]], as geometry: Geometry) throws(KeyFileError)
     /// Writes to the start of a sector; first erases it if the medium is not rewritable.
     /// - Throws: `badSector` if the flash sector is unusable: try another one.
     func begin(sector: Int, with bytes: UnsafeRawBufferPointer) throws(KeyFileError)
-    /// Writes to bytes that are blank since the sector was begun.
+    /// Writes at `offset`, where the bytes must still be blank.
     func append(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(KeyFileError)
     /// Erases a sector to `0xff`.
     func erase(sector: Int) throws(KeyFileError)
@@ -35,7 +35,7 @@ package protocol Medium: AnyObject {
     func setAside() throws(KeyFileError) -> String?
     /// False if sectors are missing, as in a truncated file.
     var isWhole: Bool { get }
-    /// True if blank or zero sectors mean an unused medium. A file is never created blank.
+    /// True if a medium of blank or zero sectors is unused. False for a file, which is never created blank.
     var isNewWhenBlank: Bool { get }
 }
 

@@ -1,8 +1,7 @@
 import Glibc
 
-/// A directory with a lock that excludes a second agent. The lock is on the directory (flock(2)), not on a file. It
-/// needs no write, so a store on a read-only disk opens, and the file can be replaced. The kernel releases it when the
-/// process ends.
+/// A directory with a lock that excludes a second agent. The directory itself is locked (flock(2)). So a store on a
+/// read-only disk opens, and the file can be replaced. The kernel releases the lock when the process ends.
 final class StoreDirectory {
     let path: String
     private let directory: Int32
@@ -23,7 +22,7 @@ final class StoreDirectory {
 
     /// Locks the directory for the lifetime of this object.
     func lock() throws(KeyFileError) {
-        // Retries, because `altnet keyfile` takes the lock for a moment to test it.
+        // Retry, because `altnet keyfile` takes the lock for a moment to test it.
         for attempt in 1...5 {
             guard retrying({ flock(directory, LOCK_EX | LOCK_NB) }) != 0 else { return }
             guard errno == EWOULDBLOCK else { throw .system(.lock, path: path, errno: errno) }
@@ -49,7 +48,7 @@ final class StoreDirectory {
         return nil
     }
 
-    /// Creates a directory durably: without its parent's sync, a power loss could remove the store.
+    /// Creates a directory and synchronises its parent. Otherwise a power loss could remove the store.
     private static func make(_ path: String) throws(KeyFileError) {
         guard let (parent, _) = KeyFile.split(path) else { throw .system(.makeDirectory, path: path, errno: ENOENT) }
         let descriptor = try openOrMake(parent)
@@ -100,7 +99,7 @@ extension StoreDirectory: FileOperations {
     }
 
     func create(_ name: String) throws(KeyFileError) -> Int32 {
-        // A new file, to avoid mode, owner or links of an existing one.
+        // Create a new file, because an existing one may have another mode or owner, or hard links.
         try remove(name)
         let flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW
         return try attempt(.create, name) { openat(directory, name, flags, 0o600) }

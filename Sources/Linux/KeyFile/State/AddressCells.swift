@@ -7,7 +7,7 @@ import AgentModel
 /// An enterprise network uses its stand-in's key.
 struct NetworkMark: Hashable {
     let ssid: SSID
-    /// Key of the network; empty without a password.
+    /// First `keyLength` bytes of the derived key; empty without a password.
     let key: [UInt8]
 
     static let keyLength = 4
@@ -119,11 +119,11 @@ struct LeaseCell: CellContent {
 extension ByteReader {
     fileprivate mutating func address() -> IPAddress? { bytes(4).flatMap { IPAddress(bytes: $0) } }
 
-    /// Reads an address after its length; length 0 means none.
+    /// Reads a length byte and an address. Length 0 means no address.
     fileprivate mutating func countedAddress() -> IPAddress?? {
         guard let bytes = counted() else { return nil }
         guard !bytes.isEmpty else { return .some(nil) }
-        // Rejects IPv4-mapped addresses, whose length differs.
+        // Reject IPv4-mapped addresses, whose length differs.
         guard let address = IPAddress(bytes: bytes), address.bytes.count == bytes.count else { return nil }
         return address
     }
@@ -144,8 +144,8 @@ extension StoredLease {
 }
 
 extension StoredState {
-    /// Maximum number of stored leases, for the first networks that have one. More than the usual number of backups
-    /// needs. Leases are not set by the owner, so they must not fill the store.
+    /// Maximum number of stored leases. Those of the first networks are kept, which is enough for the usual number of
+    /// backups. The owner does not set leases, so they must not fill the store.
     static let maximumLeases = 8
 
     /// Gives all copies of a network the static address of the first one.

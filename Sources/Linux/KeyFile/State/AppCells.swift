@@ -1,6 +1,6 @@
 import AgentModel
 
-/// A captive-portal sign-in of a hotspot provider at a network.
+/// A sign-in of a hotspot provider at a network with a captive portal.
 public struct StoredSignIn: Sendable, Hashable {
     public let ssid: SSID
     public let security: Security
@@ -13,7 +13,7 @@ public struct StoredSignIn: Sendable, Hashable {
 
 // Settings of apps and results of hotspot providers. An older altnet keeps these cells unread.
 extension StoredState {
-    /// Servers to monitor, as in the settings; nil if no app has set them.
+    /// Servers to monitor, in the format of the settings; nil if no app has set them.
     public var targets: [String]? {
         get { texts(in: .targets) }
         set { kept[CellID(app: .targets)] = newValue.map(Self.cell) }
@@ -80,7 +80,7 @@ extension StoredState {
                     let word = reader.counted().flatMap({ String(validating: $0, as: UTF8.self) }),
                     let provider = reader.counted().flatMap({ String(validating: $0, as: UTF8.self) })
                 else { return nil }
-                // Skips values of a newer altnet.
+                // Skip security types that only a newer altnet knows.
                 guard let security = Security(rawValue: word) else { continue }
                 entries.append(StoredSignIn(ssid: ssid, security: security, provider: provider))
             }
@@ -90,7 +90,7 @@ extension StoredState {
 }
 
 extension CellID {
-    /// Slots of cell kind 140, stored on disk: do not change.
+    /// Slots of cell kind 140. The raw values are stored on disk: do not change them.
     fileprivate enum AppCell: UInt8 {
         case targets = 0
         case providersOff = 1

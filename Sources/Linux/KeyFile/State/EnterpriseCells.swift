@@ -1,8 +1,8 @@
 import AgentModel
 import Crypto
 
-// Enterprise credentials have their own cell kind, which an older altnet keeps unread. It never joins such a network:
-// it sees a random password and a floor that no access point meets.
+// Enterprise credentials have their own cell kind, which an older altnet keeps unread. An older altnet never joins such
+// a network: it sees a stand-in password, and a minimum security that no access point offers.
 
 /// Credential shared by all enterprise networks of an SSID.
 struct EnterpriseCell: Hashable, CellContent {
@@ -59,7 +59,7 @@ extension EnterpriseCredential {
 }
 
 extension LinkProtection {
-    /// Security floor that marks a stand-in. No link can reach it.
+    /// Minimum security that marks a stand-in. No link can offer it.
     fileprivate static let none = LinkProtection(rawValue: 0x80)
 }
 
@@ -73,7 +73,7 @@ extension StoredNetwork {
         return network
     }
 
-    /// Puts the credential of the cell in place of its stand-in.
+    /// Replaces the stand-in by the cell's credential.
     fileprivate mutating func restore(_ cell: EnterpriseCell, instead standIn: JoinRequest.Credential) {
         guard ssid == cell.ssid, minimumSecurity.contains(.none), credential == standIn else { return }
         credential = .enterprise(cell.credential)
@@ -89,7 +89,7 @@ extension StoredState {
         return slots.values.reduce(into: [:]) { $0[CellID(.enterprise, slot: $1.key)] = $1.value.cell }
     }
 
-    /// Replaces stand-ins by their credentials.
+    /// Replaces all stand-ins by their credentials.
     mutating func readEnterprise(_ cells: Cells) {
         for (_, content) in cells.values(of: .enterprise, EnterpriseCell.init(cell:)).sorted(by: { $0.key < $1.key }) {
             let standIn = content.credential.standIn

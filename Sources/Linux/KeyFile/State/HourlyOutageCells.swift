@@ -15,7 +15,8 @@ public struct HourlyOutageRecord: Sendable, Equatable {
     var normalised: HourlyOutageRecord? { seconds.count == Self.hours && seconds.contains { $0 > 0 } ? self : nil }
 }
 
-/// Losses shared by all networks of an SSID. An older altnet keeps the cell, so it names its network.
+/// Hourly outage shared by all networks of an SSID. An older altnet keeps the cell but may remove the network, so the
+/// cell has the SSID.
 struct HourlyOutageCell: CellContent {
     let ssid: SSID
     let losses: HourlyOutageRecord
@@ -42,10 +43,10 @@ struct HourlyOutageCell: CellContent {
 }
 
 extension StoredState {
-    /// SSIDs of the home and the chosen network. Only their losses are stored.
+    /// SSIDs of the home and the chosen network. Only their hourly outages are stored.
     private var belongings: [SSID] { [home, chosen].compactMap(\.?.ssid) }
 
-    /// Removes empty losses, and those of other networks.
+    /// Removes empty hourly outages, and those of networks other than home and chosen.
     mutating func limitLosses() {
         let names = belongings
         for (ssid, known) in statistics where known.hourlyOutage != nil {
@@ -64,7 +65,7 @@ extension StoredState {
         }
     }
 
-    /// Reads losses of stored networks.
+    /// Reads the hourly outages of the home and the chosen network.
     mutating func readLosses(_ cells: Cells) {
         let names = belongings
         for (_, content) in cells.values(of: .losses, HourlyOutageCell.init(cell:)).sorted(by: { $0.key < $1.key })

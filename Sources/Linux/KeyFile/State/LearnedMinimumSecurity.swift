@@ -3,19 +3,19 @@ import Crypto
 
 /// Minimum security learned for the networks of an SSID, with its day counts (Docs/contributor/failover-rules.md).
 public struct LearnedMinimumSecurity: Sendable, Hashable {
-    /// Number of days after which SAE or PMF is learned, and after which it is forgotten.
+    /// Number of days with SAE or PMF until it is learned, and of days without until it is forgotten.
     public static let days: UInt8 = 3
 
     /// Days on which links had SAE, 0 to `days`.
     public private(set) var sae: UInt8 = 0
     /// Days on which links had protected management frames, 0 to `days`.
     public private(set) var pmf: UInt8 = 0
-    /// Consecutive days on which visible verified access points offered less; below `days`.
+    /// Consecutive days on which visible verified access points offered less than learned. Always less than `days`.
     public private(set) var below: UInt8 = 0
 
     public init() {}
 
-    /// Protection that a link must have.
+    /// Learned protection that a link must have.
     public var protection: LinkProtection {
         var learned: LinkProtection = []
         if sae == Self.days { learned.insert(.sae) }
@@ -30,20 +30,22 @@ public struct LearnedMinimumSecurity: Sendable, Hashable {
         below = 0
     }
 
-    /// Resets unfinished counts after a link or verified access point with only `protection`. Learned values stay.
+    /// Resets the counts of protections that `protection` lacks, after a link or verified access point without them.
+    /// Learned protections stay.
     public mutating func restart(at protection: LinkProtection) {
         if sae < Self.days, !protection.contains(.sae) { sae = 0 }
         if pmf < Self.days, !protection.contains(.pmf) { pmf = 0 }
     }
 
-    /// Counts a day on which visible verified access points offered less. The last one resets everything.
+    /// Counts a day on which visible verified access points offered less than learned. After `days` such days, resets
+    /// all counts.
     public mutating func countBelow() {
         guard !protection.isEmpty else { return }
         below += 1
         if below >= Self.days { self = LearnedMinimumSecurity() }
     }
 
-    /// Resets `below`: a visible verified access point meets the floor.
+    /// Resets `below`, because a visible verified access point offers the learned protection.
     public mutating func met() { below = 0 }
 }
 
@@ -59,18 +61,18 @@ extension LearnedMinimumSecurity {
     }
 }
 
-// All floors share one cell of a few bytes each, so that the largest state fits in a sector.
+// All networks share one cell, with 5 bytes for each SSID, so that the largest state fits in a sector.
 extension StoredState {
     private static let nameLength = 4
     static let maximumLearnedMinimumSecurity = 5
 
-    /// Returns the network's name in the cell: the first bytes of the SSID's SHA-256.
+    /// Returns the name of an SSID in the cell: the first bytes of its SHA-256.
     private static func name(of ssid: SSID) -> [UInt8] { Array(SHA256.hash(data: ssid.bytes).prefix(nameLength)) }
 
-    /// SSIDs of networks with a credential, the only ones with a security floor.
+    /// SSIDs of networks with a credential. Only these have a learned minimum security.
     private var protectedNames: Set<SSID> { Set(networks.lazy.filter { $0.credential != .none }.map(\.ssid)) }
 
-    /// Removes empty security floors, and those beyond the maximum.
+    /// Removes empty entries, and those beyond the maximum number.
     mutating func limitLearnedMinimumSecurity() {
         let names = protectedNames
         var left = Self.maximumLearnedMinimumSecurity

@@ -9,7 +9,7 @@ extension StoredNetwork: CellContent {
         static let withMinimumSecurity = Flags(rawValue: 4)
     }
 
-    /// Encodes flags, security, optional floor, SSID, and optional passphrase with derived key.
+    /// Encodes flags, security, optional minimum security, SSID, and optional passphrase with derived key.
     var cell: Secret {
         Secret(upTo: 3 + 1 + SSID.maximumLength + 1 + Passphrase.saeLength.upperBound + StoredState.pskLength) { cell in
             var flags: Flags = isHidden ? .hidden : []
@@ -109,15 +109,15 @@ extension NetworkStatistics: CellContent {
         }
     }
 
-    /// Parts without cells of their own; nil if there are none.
+    /// A copy without the parts that have their own cells; nil if it would be empty.
     var withoutOwnCells: NetworkStatistics? {
         var statistics = self
         (statistics.lease, statistics.hourlyOutage, statistics.learnedMinimumSecurity) = (nil, nil, nil)
         return statistics == NetworkStatistics() ? nil : statistics
     }
 
-    /// A copy without impossible frequencies, without excess or duplicate access points, and with failures that older
-    /// versions know; nil if empty.
+    /// A copy without impossible frequencies and without excess or duplicate access points; nil if empty. Replaces a
+    /// failure that older versions do not know by a similar one.
     var normalised: NetworkStatistics? {
         var statistics = self
         if let megahertz = lastFrequency?.megahertz, !(1...Int(UInt16.max)).contains(megahertz) {
@@ -140,7 +140,7 @@ extension JoinFailure {
         case .wrongKey: 1
         case .accessPointFull: 2
         case .notFound: 3
-        // Older versions reject a file with an unknown code, so both share one.
+        // Older versions reject a file with an unknown code, so these failures share one.
         case .rejected, .certificateRefused: 4
         case .timeout: 5
         case .linkLost: 6

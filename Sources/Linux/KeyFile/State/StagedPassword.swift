@@ -1,8 +1,8 @@
 import AgentModel
 
-/// A new password of a stored network, kept beside the current one until either is confirmed.
+/// A new password for a stored network, kept beside the current one until the network accepts it or the change ends.
 public struct StagedPassword: Sendable, Equatable {
-    /// Result of the change. Numbers are stored on disk: do not change.
+    /// Phase of a password change. The raw values are stored on disk: do not change them.
     public enum Phase: UInt8, Sendable, CaseIterable {
         case staged = 0
         /// The new password has worked and replaced the old one.
@@ -18,10 +18,10 @@ public struct StagedPassword: Sendable, Equatable {
     /// Passphrase and derived key; nil except in phase `staged`.
     public private(set) var key: Key?
     public private(set) var phase: Phase
-    /// Start in seconds since 1970.
+    /// Start of the change in seconds since 1970.
     public let since: UInt32
-    /// Seconds of device uptime left, as last stored; nil: no limit. Uptime counts, because the clock may be wrong or
-    /// jump.
+    /// Seconds of device uptime until the password expires, as last stored; nil for no limit. Uptime is counted,
+    /// because the clock may be wrong or jump.
     public private(set) var remaining: UInt32?
 
     public struct Key: Sendable, Equatable {
@@ -32,7 +32,7 @@ public struct StagedPassword: Sendable, Equatable {
         public init(passphrase: Secret, psk: Secret) { (self.passphrase, self.psk) = (passphrase, psk) }
     }
 
-    /// - Parameter keepFor: seconds of uptime, 1 to ``longest``; nil: no limit.
+    /// - Parameter keepFor: seconds of uptime until the password expires, 1 to ``longest``; nil for no limit.
     public init(id: String, ssid: SSID, key: Key, since: UInt32, keepFor: UInt32?) {
         (self.id, self.ssid, self.key, phase) = (id, ssid, key, .staged)
         self.since = since
@@ -42,8 +42,8 @@ public struct StagedPassword: Sendable, Equatable {
     /// Maximum of `remaining`: one year in seconds.
     public static let longest: UInt32 = 31_536_000
 
-    /// Returns the seconds of uptime, 60 to 3600, after which `remaining` is stored again. A power loss can lose that
-    /// much.
+    /// Returns the seconds of uptime, 60 to 3600, after which `remaining` is stored again. A power loss can lose the
+    /// count of that time.
     public static func countStep(at remaining: UInt32) -> UInt32 { min(max(remaining / 16, 60), 3600) }
 
     /// Ends the change and removes the password.
@@ -65,7 +65,7 @@ extension StoredState {
     public static let maximumStaged = 4
     static let stagedIdentifierLength = 1...64
 
-    /// The networks with their staged passwords.
+    /// Networks with a staged password, each with that password.
     public var stagedNetworks: [StoredNetwork] {
         staged.compactMap { staged in
             guard let key = staged.key else { return nil }
@@ -78,8 +78,8 @@ extension StoredState {
     /// Networks that the device may join permanently.
     private var ownNetworks: [StoredNetwork] { [home, chosen].compactMap(\.self) + backups }
 
-    /// Stages a password. An earlier one for the network is dropped.
-    /// - Returns: false if other networks' staged passwords take all room.
+    /// Stages a password. An earlier staged password for the network is dropped.
+    /// - Returns: false if other networks already have `maximumStaged` staged passwords.
     public mutating func stage(_ new: StagedPassword) -> Bool {
         for index in staged.indices where staged[index].ssid == new.ssid { staged[index].setOutcome(.dropped) }
         staged.removeAll { $0.id == new.id }
@@ -108,7 +108,7 @@ extension StoredState {
         staged[index].setOutcome(phase)
     }
 
-    /// Updates the seconds left by identifier, if worth a write.
+    /// Stores the seconds left, given by identifier, if they have changed enough for a write.
     package mutating func countStaged(_ left: [String: UInt32]) {
         for index in staged.indices {
             if let left = left[staged[index].id] { staged[index].count(left) }
@@ -130,7 +130,7 @@ extension StoredState {
 }
 
 extension StoredNetwork {
-    /// Returns a copy with another password; nil for networks without one.
+    /// Returns a copy with another password; nil if the network has no password.
     fileprivate func with(_ key: StagedPassword.Key) -> StoredNetwork? {
         guard case .passphrase = credential else { return nil }
         var network = self
@@ -147,7 +147,7 @@ extension StoredState {
         }
     }
 
-    /// Reads valid entries in order.
+    /// Reads valid entries in the order of their slots.
     mutating func readStaged(_ cells: Cells) {
         for (_, entry) in cells.values(of: .staged, StagedPassword.init(cell:)).sorted(by: { $0.key < $1.key }) {
             guard staged.count < Self.maximumStaged, !staged.contains(where: { $0.id == entry.id }) else { continue }

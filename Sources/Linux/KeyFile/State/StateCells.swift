@@ -1,9 +1,9 @@
 import AgentModel
 
-// Mapping of the state to cells of the log, one for each independently changing part
+// Conversion of the state to cells of the log. Parts that change independently have separate cells
 // (Docs/reference/key-file-format.md).
 extension StoredState {
-    /// Returns the cells of a valid state; none for an empty one.
+    /// Returns the cells of a valid state. An empty state has no cells.
     /// - Parameter old: stored cells. Unchanged content keeps its slot.
     func cells(keepingSlotsOf old: Cells) -> Cells {
         let state = normalised()
@@ -47,15 +47,15 @@ extension StoredState {
         self.init(cells: cells) { _ in }
     }
 
-    /// - Parameter findings: receives the dropped cells.
+    /// - Parameter findings: receives a finding if cells were dropped.
     init?(cells: Cells, findings: inout [StoreFinding]) {
         var dropped = 0
         self.init(cells: cells) { dropped = $0 }
         if dropped > 0 { findings.append(.cellsDropped(dropped)) }
     }
 
-    /// - Parameter drop: called with the number of invalid cells of optional kinds. An older altnet has removed their
-    ///   network, or their values are impossible.
+    /// - Parameter drop: called with the number of invalid cells of optional kinds. Either an older altnet has removed
+    ///   their network, or their values are impossible.
     private init?(cells: Cells, drop: (Int) -> Void) {
         self.init()
         kept = cells.filter {
@@ -81,13 +81,13 @@ extension StoredState {
         self = normalised()
         let written = self.cells(keepingSlotsOf: cells)
         func known(_ cells: Cells) -> Cells { cells.filter { !CellID.optionalKinds.contains($0.key.kind) } }
-        // Detects unreadable cells, dangling references and duplicates.
+        // Refuse unreadable cells, dangling references and duplicates.
         guard backups.count <= KeyFile.allowedMaximum.upperBound, known(written) == known(cells) else { return nil }
         drop(cells.count { written[$0.key] != $0.value })
     }
 
-    /// Returns the state as stored: without data of other networks and without impossible values; copies of a network
-    /// share one static address.
+    /// Returns the state as stored, without data of other networks and without impossible values. All copies of a
+    /// network share one static address.
     package func normalised() -> StoredState {
         let names = Set(networks.map(\.ssid))
         var state = self
@@ -129,7 +129,7 @@ extension StoredState {
 }
 
 extension CellID {
-    /// Subject of a cell. Numbers are stored on disk: do not change.
+    /// Type of a cell's content. The raw values are stored on disk: do not change them.
     enum Kind: UInt8 {
         /// Slots of all roles, and the list's revision; at most one cell.
         case roles = 1
@@ -144,9 +144,9 @@ extension CellID {
         case lease = 129
         case enterprise = 150
         case staged = 151
-        /// Losses shared by all networks of an SSID.
+        /// Hourly outage shared by all networks of an SSID.
         case losses = 152
-        /// Learned floors of all networks, in one cell.
+        /// Learned minimum security of all networks, in one cell.
         case learnedMinimumSecurity = 153
     }
 

@@ -8,13 +8,13 @@ public struct StoredLease: Sendable, Hashable {
     public var gateway: IPAddress?
     /// Hardware address of the gateway, to recognise the network (RFC 4436).
     public var gatewayHardware: HardwareAddress?
-    /// Address from the DHCP server identifier.
+    /// Address of the DHCP server, from its server identifier option.
     public var server: IPAddress
-    /// Hardware address that received the lease.
+    /// The device's hardware address that received the lease.
     public var hardware: HardwareAddress
     /// Name servers, at most ``maximumServers``; a commit drops the rest.
     public var nameServers: [IPAddress]
-    /// Seconds since 1970. Renewals are not stored, so the lease may last longer.
+    /// End of the lease in seconds since 1970. Renewals are not stored, so the lease may last longer.
     public var expiry: UInt32
 
     public static let maximumServers = 3

@@ -31,18 +31,18 @@ public struct NetworkStatistics: Sendable, Equatable {
     public var lastSeen: UInt32?
     /// Signal at `lastSeen`, in dBm.
     public var lastSignal: Int8?
-    /// Channel at `lastSeen`, searched first.
+    /// Frequency at `lastSeen`, scanned first.
     public var lastFrequency: Frequency?
     /// Failure of the last join; nil after success.
     public var lastFailure: JoinFailure?
     /// Access points that completed a handshake with the network's key, latest first. At most `maximumAccessPoints`; a
     /// commit drops the rest.
     public var verifiedAccessPoints: [BSSID]
-    /// Last lease. A commit keeps those of the first eight networks.
+    /// Last lease. A commit keeps the leases of the first eight networks.
     public var lease: StoredLease?
-    /// Losses by hour of the day. A commit keeps those of `home` and `chosen`.
+    /// Expected outage by hour of the day. A commit keeps those of `home` and `chosen`.
     public var hourlyOutage: HourlyOutageRecord?
-    /// Learned security floor; nil without observations. A commit keeps those of the first five networks.
+    /// Learned minimum security; nil without observations. A commit keeps those of the first five networks.
     public var learnedMinimumSecurity: LearnedMinimumSecurity?
 
     public static let maximumAccessPoints = 4
@@ -63,8 +63,8 @@ public struct NetworkStatistics: Sendable, Equatable {
     }
 }
 
-/// An accepted switch that has not ended. If found at start, it was interrupted: the device must return to its former
-/// network.
+/// An accepted switch that has not ended. A switch found at the agent's start was interrupted, so the device must
+/// return to its former network.
 public struct PendingSwitch: Sendable, Equatable {
     /// Identifier for the app's query of the outcome: at most 64 bytes of UTF-8.
     public var id: String
@@ -82,12 +82,13 @@ public struct PendingSwitch: Sendable, Equatable {
 
 /// Content of the key file. A commit replaces all of it or nothing.
 public struct StoredState: Sendable, Equatable {
-    /// Network of the provisioning.
+    /// Home network, set at provisioning or by an app.
     public var home: StoredNetwork?
     /// Network of the last commanded switch, if not `home`: the device belongs there. It may be a backup too.
     public var chosen: StoredNetwork?
-    /// Network joined last, and the one before it.
+    /// Network joined last.
     public var current: StoredNetwork?
+    /// Network joined before `current`.
     public var previous: StoredNetwork?
     /// Backups in the app's order. SSIDs are unique.
     public var backups: [StoredNetwork]
@@ -95,11 +96,11 @@ public struct StoredState: Sendable, Equatable {
     /// change.
     public var backupsRevision: UInt64
     public var pendingSwitch: PendingSwitch?
-    /// Statistics of stored networks by SSID. A commit drops others.
+    /// Statistics of stored networks by SSID. A commit drops those of other networks.
     public var statistics: [SSID: NetworkStatistics]
     /// Last accepted message number by sender. Names have 1 to 32 bytes; at most 8 senders. Numbers never decrease.
     public var replayCounters: [String: UInt64]
-    /// Staged passwords, latest last: at most ``maximumStaged``, one waiting per SSID.
+    /// Staged passwords, latest last: at most ``maximumStaged``, one pending for each SSID.
     public package(set) var staged: [StagedPassword] = []
     /// Cells of a newer altnet, kinds `CellID.keptKinds`, kept unchanged.
     package var kept: Cells = [:]
@@ -126,7 +127,7 @@ public struct StoredState: Sendable, Equatable {
         [home, chosen, current, previous].compactMap(\.self) + backups + [pendingSwitch?.target].compactMap(\.self)
     }
 
-    /// Changes all copies of each network.
+    /// Applies `change` to every copy of each network.
     package mutating func changeNetworks(_ change: (inout StoredNetwork) -> Void) {
         func changed(_ network: StoredNetwork?) -> StoredNetwork? {
             guard var network else { return nil }
@@ -148,7 +149,7 @@ extension StoredState {
     static let counterNameLength = 1...32
     static let maximumCounters = 8
 
-    /// Checks the invariants of any state.
+    /// Checks the invariants of a state, whatever the previous state was.
     /// - Throws: the first violation.
     func validate() throws(KeyFileError) {
         var seen: Set<SSID> = []
@@ -166,7 +167,7 @@ extension StoredState {
         }
     }
 
-    /// Checks also the invariants of a change from `old`: counters may be removed but not decrease.
+    /// Also checks the invariants of a change from `old`: counters may be removed but not decrease.
     func validate(replacing old: StoredState) throws(KeyFileError) {
         try validate()
         let back = old.replayCounters.filter { name, last in replayCounters[name].map { $0 < last } ?? false }
@@ -177,7 +178,7 @@ extension StoredState {
 extension StoredNetwork {
     fileprivate func validate() throws(KeyFileError) {
         guard case .passphrase(let passphrase, let psk) = credential else { return }
-        // A passphrase for SAE only requires an SAE floor, so that no weaker link uses it.
+        // If only SAE links are allowed, accept a passphrase that is valid for SAE only.
         let security: Security? = minimumSecurity.contains(.sae) ? .wpa3 : nil
         do { try Passphrase.validate(passphrase, for: security) } catch { throw .invalidPassphrase(ssid, error) }
         guard psk.count == StoredState.pskLength else { throw .invalidKey(ssid, bytes: psk.count) }

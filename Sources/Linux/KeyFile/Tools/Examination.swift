@@ -1,6 +1,6 @@
 import AgentModel
 
-/// Reads a store without the lock and without changes, even while an agent uses it.
+/// Reads a store without taking the lock and without changing anything, even while an agent uses it.
 package struct Examination: Equatable {
     package let geometry: Geometry
     /// True if there is content; false for a missing file or an unused device.
@@ -12,17 +12,17 @@ package struct Examination: Equatable {
     package enum Content: Equatable {
         /// The content is encrypted, and no key was given.
         case sealed
-        /// Nothing was stored, or nothing is readable.
+        /// The store was never used, or has no readable content.
         case empty
         /// The last committed state and its record's generation.
         case state(StoredState, generation: UInt64)
-        /// The store would not open.
+        /// Opening the store would fail with this error.
         case refused(KeyFileError)
     }
 
     /// - Parameters:
     ///   - roots: keys that may open the store, current one first; nil to verify only checksums.
-    ///   - findings: problems of medium and keys.
+    ///   - findings: problems already found with the medium and the keys.
     ///   - path: name of the medium in messages.
     package init(
         of medium: any Medium, roots: [Secret]?, anchor: FileAnchor? = nil, findings: [StoreFinding] = [],
@@ -65,7 +65,7 @@ package struct Examination: Equatable {
     ) throws(KeyFileError) -> LogRecovery.Active? {
         let recovery: LogRecovery
         do { recovery = try LogRecovery(of: medium, roots: roots, path: path) } catch {
-            // The store would not open. Errors of the medium end the examination.
+            // Report why the store would not open. An error of the medium ends the examination.
             if case .system = error { throw error }
             content = .refused(error)
             return nil
@@ -109,7 +109,7 @@ package struct Examination: Equatable {
 }
 
 extension Examination {
-    /// Sets the states of sectors relative to the current one.
+    /// Sets each sector's state relative to the current sector.
     private mutating func judge(_ scans: [SectorScan], current: Int?, _ active: LogRecovery.Active?) {
         guard let current, let newest = scans[current].header?.sequence,
             let generation = active?.generation ?? scans[current].generations?.upperBound
@@ -139,7 +139,7 @@ extension Examination {
 }
 
 extension SectorReport {
-    /// Reports on a sector alone.
+    /// Reports on one sector, without comparing it with others.
     fileprivate init(_ scan: SectorScan, _ walk: SectorWalk?, size: Int) {
         self.init(index: scan.index, state: .damaged, size: size)
         switch scan.content {
@@ -177,7 +177,7 @@ extension SectorReport {
 extension Examination {
     package enum Verdict: String, Sendable {
         case inOrder
-        /// No data is lost: only traces of a power loss or of ageing.
+        /// The store shows traces of a power loss or of ageing, but no data is lost.
         case remarks
         /// Data is lost, or the store was manipulated.
         case damaged
@@ -199,14 +199,14 @@ extension StoreFinding {
     }
 }
 
-/// The records of one sector, each verified against its predecessor if the key is known.
+/// The records of one sector. If the key is known, each record is verified against its predecessor.
 struct SectorWalk {
     /// Offset after the snapshot, in bytes from the sector's start.
     private(set) var endOfSnapshot = 0
     /// First record that is not authentic, counted from 1.
     private(set) var forged: Int?
 
-    // Known only with the key.
+    // Values known only with the key.
 
     /// Tag of the last record before this snapshot, stored in its first record; zeros if there was none.
     private(set) var link: [UInt8]?
@@ -259,13 +259,13 @@ struct SectorWalk {
     }
 }
 
-/// Finds breaks in the chain of sectors: a snapshot names the record that it continues, a closing record names its
-/// successor. Only authentic records count.
+/// Finds breaks in the chain of sectors. A snapshot names the record that it continues, and a closing record names its
+/// successor. Uses only authentic records.
 struct ChainBreaks {
     private(set) var problems: [(sector: Int, problem: SectorProblem)] = []
 
     /// - Parameters:
-    ///   - sectors: reports with each sector's own problems.
+    ///   - sectors: reports on each sector alone.
     ///   - walks: records by sector, for sectors with a header.
     init(_ sectors: [SectorReport], _ walks: [Int: SectorWalk]) {
         func sector(_ sequence: UInt64) -> Int? {
@@ -273,14 +273,14 @@ struct ChainBreaks {
         }
         for report in sectors {
             guard let sequence = report.header?.sequence, let walk = walks[report.index] else { continue }
-            // A refused commit may lie between a sector and the one that it continues.
+            // Search all sectors for the record, because sectors of a refused commit may lie between.
             if let link = walk.link, link != Record.noTag, sequence > 0, let before = sector(sequence - 1),
                 !sectors[before].problems.contains(where: \.isDamage),
                 !walks.values.contains(where: { $0.tags.contains(link) })
             {
                 problems.append((report.index, .linkBroken(predecessor: before)))
             }
-            // If a snapshot continues the closing record itself, the loss of the successor was already repaired.
+            // If another snapshot continues this closing record, the lost successor was already replaced by a repair.
             guard let successor = walk.successor, !walks.values.contains(where: { $0.link == walk.tags.last }) else {
                 continue
             }

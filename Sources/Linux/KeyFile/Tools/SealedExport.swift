@@ -6,7 +6,7 @@ import FoundationEssentials
 /// An exported state, encrypted with a passphrase: scrypt (RFC 7914) and AES-256-GCM
 /// (Docs/reference/key-file-format.md).
 package enum SealedExport {
-    /// Minimum length in bytes. Guessing is offline, so a short passphrase does not protect.
+    /// Minimum length of a passphrase in bytes. A passphrase can be guessed offline, so a shorter one does not protect.
     package static let shortestPassphrase = 8
     /// Maximum size of an export in bytes.
     package static let maximumSize = headerSize + CellChanges.maximumSize + Record.tagSize + checksumSize
@@ -19,13 +19,13 @@ package enum SealedExport {
 
     /// Cost of deriving the key from the passphrase.
     struct Cost {
-        /// Logarithm of scrypt's N. 15 takes 32 MiB, and some tenths of a second on a board.
+        /// Binary logarithm of scrypt's N. 15 takes 32 MiB, and some tenths of a second on a board.
         let exponent: UInt8
         static let blockSize: UInt8 = 8
         static let parallelism: UInt8 = 1
         static let standard = Cost(exponent: 15)
 
-        /// Accepts untrusted parameters: at most 64 MiB, and not too weak.
+        /// Checks untrusted parameters. Refuses a cost above 64 MiB, and one that protects too weakly.
         init?(exponent: UInt8, blockSize: UInt8, parallelism: UInt8) {
             guard (14...16).contains(exponent), blockSize == Self.blockSize, parallelism == Self.parallelism else {
                 return nil
@@ -144,7 +144,7 @@ package enum ExportError: Error, Equatable {
     /// The format version is not supported.
     case otherVersion(UInt16)
     case damaged
-    /// Decrypting needs too much memory, or the passphrase is badly protected.
+    /// The file's parameters need too much memory, or protect the passphrase too weakly.
     case unacceptableCost
     case wrongPassphrase
     /// The content is not a state that altnet writes.
@@ -177,8 +177,8 @@ extension KeyFile {
     /// Replaces the stored state by an imported one, in one commit. Leaves out a pending switch and leases, which
     /// belong to the exporting device. Replay counters keep the larger number. A changed backup list gets a new
     /// revision, so that no app mistakes it for a known one.
-    /// - Parameter replacing: true to allow the loss of stored networks.
-    /// - Throws: `ImportError.notEmpty`, and errors of the commit; then nothing has changed.
+    /// - Parameter replacing: true to replace existing networks.
+    /// - Throws: `ImportError.notEmpty`, and errors of the commit. After an error, the state is unchanged.
     package func importState(_ imported: StoredState, replacing: Bool) throws(ImportError) {
         guard replacing || state.networks.isEmpty else { throw .notEmpty(networks: state.networkCount) }
         var new = imported
@@ -187,7 +187,7 @@ extension KeyFile {
         new.replayCounters.merge(state.replayCounters, uniquingKeysWith: max)
         let newest = max(state.backupsRevision, imported.backupsRevision)
         let isKnown = state.backupsRevision == 0 || new.backups == state.backups
-        // The maximum revision stays.
+        // Keep the maximum revision, which cannot increase.
         new.backupsRevision = isKnown || newest == .max ? newest : newest + 1
         do { try commit(new) } catch { throw .store(error) }
     }
@@ -208,8 +208,8 @@ extension ImportError: CustomStringConvertible {
     package var description: String {
         switch self {
         case .notEmpty(let count):
-            "the key file holds \(count) \(count == 1 ? "network" : "networks"): give --replace to put the export "
-                + "in their place"
+            "the key file holds \(count) \(count == 1 ? "network" : "networks"): give --replace to "
+                + "overwrite them with the export"
         case .store(let error): "\(error)"
         }
     }

@@ -1,5 +1,5 @@
 package struct SectorReport: Sendable, Equatable {
-    /// Index from 0, in the order on the medium.
+    /// Index of the sector on the medium, from 0.
     package let index: Int
     package var state: State
     /// Header; nil if it is unreadable.
@@ -9,7 +9,7 @@ package struct SectorReport: Sendable, Equatable {
     /// Number of records that are parts of a snapshot before its last record.
     package var parts = 0
     package var generations: ClosedRange<UInt64>?
-    /// True if the last record says that another sector follows.
+    /// True if the sector ends with a closing record, which names a successor.
     package var isClosed = false
     /// Bytes up to the end of the last complete record.
     package var used = 0
@@ -25,51 +25,51 @@ package struct SectorReport: Sendable, Equatable {
     }
 
     package enum State: Sendable, Equatable {
-        /// The newest sector, or one with an earlier part of its snapshot.
+        /// The sector is the newest, or has an earlier part of its snapshot.
         case current
-        /// An earlier state, or a part of it.
+        /// The sector has an earlier state, or a part of one.
         case older
         case blank
-        /// The erasure or beginning of the sector was interrupted, so the sector never counted.
+        /// The erasure or first write of the sector was interrupted, so the sector was never used.
         case unfinished
         case damaged
         /// The format version is not supported.
         case otherVersion(UInt16)
-        /// The root key of the sector was not given.
+        /// The sector has another root key than the given ones.
         case otherKey
     }
 
     package struct Header: Sendable, Equatable {
         package let eraseCount: UInt32
-        /// Sequence number of begun sectors.
+        /// Sequence number, one higher for each begun sector.
         package let sequence: UInt64
-        /// Time of the beginning in seconds since 1970, by the clock at that time.
+        /// Time when the sector was begun, in seconds since 1970 by the device's clock.
         package let begun: UInt32
     }
 }
 
 package enum SectorProblem: Sendable, Equatable {
-    // Traces of a power loss or of ageing.
+    // Problems after a power loss or by ageing, without loss of data.
 
-    /// Number of records, or header, with one wrong bit that reading corrects.
+    /// Number of wrong bits in header and records. Reading corrects them.
     case bitsCorrected(Int)
     /// The content after the last complete record is not a record.
     case incompleteRecord
     /// An unfinished change of the root key has not reached this sector.
     case formerKey
 
-    // Damage.
+    // Problems that mean damage.
 
     case unreadableHeader
     /// The medium cannot read all of the sector.
     case unread(KeyFileError)
-    /// The first record is missing, on which all others build.
+    /// The sector's first record is missing, so the other records are useless.
     case noSnapshot
     /// Number of complete changes that are unreachable behind damage.
     case changesBehindDamage(Int)
     /// A record, counted from 1, has a valid checksum but is not authentic.
     case notAuthentic(record: Int)
-    /// The sector was written as another one.
+    /// The content was written to sector `from` and moved here.
     case moved(from: Int)
     /// The sector's snapshot does not continue the sector begun before it.
     case linkBroken(predecessor: Int)

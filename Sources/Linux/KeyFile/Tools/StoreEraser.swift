@@ -1,6 +1,6 @@
 import Glibc
 
-/// Destroys a store, under the lock that excludes agents.
+/// Destroys a store while holding the lock that excludes agents.
 package final class StoreEraser {
     private enum Form {
         case file(name: String, in: any FileOperations)
@@ -10,7 +10,7 @@ package final class StoreEraser {
     private let form: Form
     private let anchorPath: String?
 
-    /// File name suffixes of the store: the file, a new one, and an unreadable one.
+    /// File name suffixes of the store: the file, an unfinished new file, and an unreadable file that was kept.
     package static let suffixes = ["", ".new", ".damaged"]
 
     /// - Parameter hasBegun: true if the destruction was started before, so that only the rest of a store may be left.
@@ -26,7 +26,7 @@ package final class StoreEraser {
         self.init(name: name, in: directory, anchorPath: place.anchorPath)
     }
 
-    /// Destroys a file in a directory that is locked or unused by others.
+    /// Prepares to destroy a file. Its directory must be locked, or unused by others.
     package init(name: String, in files: any FileOperations, anchorPath: String? = nil) {
         form = .file(name: name, in: files)
         self.anchorPath = anchorPath
@@ -40,14 +40,14 @@ package final class StoreEraser {
         self.anchorPath = anchorPath
     }
 
-    /// Checks for a store, because a wrong partition number in the settings must not destroy other data.
+    /// Checks that the device holds a store: a wrong partition number in the settings must not destroy other data.
     private static func requireStore(on device: any Medium, path: String) throws(KeyFileError) {
         let found = try Examination(of: device, roots: nil, path: path)
         guard !found.isPresent || found.sectors.contains(where: \.isOfStore) else { throw .foreignContent(path: path) }
     }
 
     /// Destroys all content durably. A repeated call finishes an interrupted one.
-    /// - Returns: errors of sectors that could not be erased. They are unreadable without the root key.
+    /// - Returns: errors of sectors that could not be erased. These sectors are unreadable without the root key.
     package func destroy() throws(KeyFileError) -> [KeyFileError] {
         var left: [KeyFileError] = []
         switch form {

@@ -14,7 +14,8 @@ package struct StorePlace: Sendable, Equatable {
         /// A systemd credential: a file of this name in `$CREDENTIALS_DIRECTORY`.
         case credential(name: String, directory: String)
 
-        /// Returns the agent's source: reading restricts the file's mode, and creates a missing directory.
+        /// Returns the source that the agent uses. Reading it restricts the file's mode and creates a missing
+        /// directory.
         package func source() throws(KeyFileError) -> any RootKeySource {
             switch self {
             case .file(let path): try RootKeyFile(path: path)
@@ -37,7 +38,7 @@ package struct StorePlace: Sendable, Equatable {
         self.anchorPath = anchorPath
     }
 
-    /// Opens the store for changes, with the agent's lock.
+    /// Opens the store for changes, and takes the agent's lock.
     package func open(maximumBackups: Int) throws(KeyFileError) -> KeyFile {
         try KeyFile.open(
             path: path, maximumBackups: maximumBackups, rootKey: try rootKey.source(),
@@ -46,11 +47,11 @@ package struct StorePlace: Sendable, Equatable {
 }
 
 extension StorePlace {
-    /// Reads the store without the lock and without changes.
+    /// Reads the store without taking the lock and without changing anything.
     /// - Parameter usingRootKey: false to verify only checksums, as without a key.
     package func examine(usingRootKey: Bool = true) throws(KeyFileError) -> Examination {
         var last = try examineOnce(usingRootKey)
-        // A running agent may write meanwhile: two equal reads are consistent.
+        // A running agent may write meanwhile. Two equal results in a row are consistent.
         for _ in 0..<4 {
             let again = try examineOnce(usingRootKey)
             if again == last { break }
@@ -104,8 +105,8 @@ final class ReadOnlyDirectory {
 
     deinit { directory.map(close) }
 
-    /// True if another process has opened the store in this directory. Tests with a shared lock, released at once. An
-    /// agent that starts at this moment is refused.
+    /// True if another process has opened the store in this directory. Takes a shared lock for a moment to test this.
+    /// An agent that starts meanwhile retries.
     func isLocked() -> Bool {
         guard let directory else { return false }
         guard flock(directory, LOCK_SH | LOCK_NB) != 0 else {
@@ -217,7 +218,7 @@ final class ReadOnlyDevice: Medium {
         guard stat(path, &status) == 0 else { return false }
         do throws(KeyFileError) {
             switch status.st_mode & S_IFMT {
-            // Released at once with the device.
+            // The lock ends at once, with the device value.
             case S_IFCHR: try StorageDevice(path: path).lock()
             case S_IFBLK: _ = try StorageDevice(path: path, flags: O_EXCL)
             default: break

@@ -1,5 +1,5 @@
-/// Estimates the lifetime of the flash from the writes so far. Each sector stores its time of beginning, its erase
-/// count and its sequence number. Together they are a history of about as many sectors as the store has.
+/// Estimates the lifetime of the flash from the writes so far. Each sector stores when it was begun, its erase count
+/// and its sequence number. Together they show the history of about as many sectors as the store has.
 package struct WearEstimate: Sendable, Equatable {
     /// Number of erasures that each sector is assumed to endure.
     package let cycles: Int
@@ -11,19 +11,19 @@ package struct WearEstimate: Sendable, Equatable {
     package enum Obstacle: Sendable, Equatable {
         /// No sector can be read.
         case nothingStored
-        /// No sector was begun with a valid clock, or the clock is not set now.
+        /// No sector was begun with a set clock, or the clock is not set now.
         case clockNotSet
-        /// The clock was set back between two sectors, or since.
+        /// The clock was set back after a sector was begun.
         case clockSetBack
         case tooShort(seconds: UInt32)
     }
 
     package struct Rate: Sendable, Equatable {
-        /// Seconds since the beginning of the oldest sector.
+        /// Seconds since the oldest sector was begun.
         package let span: UInt32
-        /// Sectors begun in that time, plus the used fraction of the current one.
+        /// Number of sectors begun within `span`, plus the used fraction of the current one.
         package let sectorsBegun: Double
-        /// Bytes of all sectors together.
+        /// Bytes of flash used per day, over all sectors.
         package let bytesPerDay: Double
         package let commitsPerYear: Double
         package let erasesPerSectorAndYear: Double
@@ -39,7 +39,7 @@ package struct WearEstimate: Sendable, Equatable {
 
     /// - Parameters:
     ///   - now: clock in seconds since 1970.
-    ///   - cycles: above 0.
+    ///   - cycles: number of erasures that a sector endures, above 0.
     package init(_ sectors: [SectorReport], now: UInt32, cycles: Int = standardCycles) {
         self.cycles = cycles
         let counts = sectors.compactMap { $0.header?.eraseCount }
@@ -65,7 +65,7 @@ private struct WearHistory {
     }
 
     let entries: [Entry]
-    /// True if there are no sectors, even with an invalid clock.
+    /// True if no sector has a record. Ignores the sectors' times.
     let isEmpty: Bool
 
     /// Earliest plausible time, 2020-01-01. An earlier clock was not set since power-on.
@@ -92,7 +92,7 @@ private struct WearHistory {
         return span < 86_400 ? .failure(.tooShort(seconds: span)) : .success(span)
     }
 
-    /// Sectors begun after the oldest, plus the used fraction of the newest.
+    /// Number of sectors begun after the oldest, plus the used fraction of the newest.
     var sectorsBegun: Double {
         guard let oldest = entries.first, let newest = entries.last else { return 0 }
         let sector = newest.sector

@@ -1,7 +1,7 @@
 /// The loop on which the agent decides and controls the radio.
 ///
 /// `@AgentLoop` code runs serially, so the device's state needs no locks and each event completes before the next.
-/// Never block on it: wait in the kernel (`ReadWatch`, `LoopTimer`), on the ``DiskLoop`` or on another executor.
+/// Never block the loop: wait in the kernel (`ReadWatch`, `LoopTimer`), on the ``DiskLoop`` or on another executor.
 @globalActor
 public actor AgentLoop {
     public static let shared = AgentLoop()
@@ -42,6 +42,6 @@ public actor DiskLoop {
 
     public nonisolated var unownedExecutor: UnownedSerialExecutor { Self.thread.asUnownedSerialExecutor() }
 
-    /// Runs work on the disk loop, after the work that was added before. Returns at once.
+    /// Runs work on the disk loop, after all work added earlier. Returns at once.
     public static nonisolated func perform(_ work: @escaping @Sendable () -> Void) { thread.perform(work) }
 }

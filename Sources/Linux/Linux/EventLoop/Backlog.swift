@@ -32,7 +32,7 @@ public final class Backlog: Sendable {
         }
     }
 
-    /// Waits until all added work is done. Do not call it on the disk loop.
+    /// Waits until all added work is done. Do not call this on the disk loop.
     public func finish() {
         let end = Wakeup()
         DiskLoop.perform { end.ring() }
@@ -41,7 +41,7 @@ public final class Backlog: Sendable {
 }
 
 /// Writes lines to a stream that may block, such as a log, without blocking the caller or the ``DiskLoop``. If too many
-/// lines wait, further lines are dropped. The next written line follows a line with their number.
+/// lines wait, drops further lines. The next written line follows a line with the number of dropped ones.
 public final class LineStream: Sendable {
     private let descriptor: Int32
     private let isSocket: Bool
@@ -60,7 +60,7 @@ public final class LineStream: Sendable {
     }
 
     /// - Parameters:
-    ///   - descriptor: open for writing as long as the stream exists; negative: drops all lines.
+    ///   - descriptor: must stay open for writing as long as the stream exists; if negative, all lines are dropped.
     ///   - capacity: maximum number of waiting lines.
     public init(descriptor: Int32, capacity: Int, lossLine: @escaping @Sendable (Int) -> [UInt8]) {
         self.descriptor = descriptor
@@ -120,7 +120,7 @@ public final class LineStream: Sendable {
                 if count < line.count { state.lines[0] = line.dropFirst(count) } else { state.lines.removeFirst() }
             }
         }
-        // A line that arrived meanwhile is written by the recursive call.
+        // The recursive call writes lines that have arrived since.
         let (waiters, isMore) = state.withLock { state in
             state.isBusy = !state.lines.isEmpty
             defer { if !state.isBusy { state.waiters = [] } }
@@ -130,7 +130,7 @@ public final class LineStream: Sendable {
         for waiter in waiters { waiter.ring() }
     }
 
-    /// - Returns: number of bytes written or given up; nil if the stream has no room.
+    /// - Returns: number of bytes that were written or dropped; nil if the stream has no room.
     private func writeSome(of line: ArraySlice<UInt8>) -> Int? {
         guard Readiness.writable.wait(on: descriptor, within: .zero) else { return nil }
         let count = line.withUnsafeBytes { bytes in
@@ -140,7 +140,7 @@ public final class LineStream: Sendable {
                 : Glibc.write(descriptor, bytes.baseAddress, min(bytes.count, Int(PIPE_BUF)))
         }
         if count > 0 { return count }
-        // Other failures do not recover: the line is lost without a report.
+        // Drops the line after other failures, because they do not recover.
         return errno == EAGAIN || errno == EINTR ? nil : line.count
     }
 

@@ -3,7 +3,7 @@ import Glibc
 import Synchronization
 
 /// A thread that runs an actor's jobs serially. Between jobs it waits in the kernel for jobs, descriptors and
-/// deadlines. It lasts as long as the process.
+/// deadlines. The thread never ends.
 ///
 /// A dispatch queue would use two threads: one waits and wakes another, which ends after five idle seconds.
 final class LoopThread: SerialExecutor, TimerSource {

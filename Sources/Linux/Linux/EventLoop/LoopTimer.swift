@@ -16,8 +16,8 @@ public final class LoopTimer {
         number = source.call(after: delay, leeway: leeway) { AgentLoop.assumeIsolated(onFire) }
     }
 
-    /// Creates a timer that fires at the next multiple of the interval since the device's start. Periodic work with
-    /// equal intervals shares one wake-up.
+    /// Creates a timer that fires at the next multiple of the interval since the device's start. Timers with equal
+    /// intervals share one wake-up.
     public convenience init(every interval: Duration, onFire: @escaping @AgentLoop @Sendable () -> Void) {
         let milliseconds = max(interval.milliseconds, 1)
         self.init(after: .milliseconds(milliseconds - Instant.now.milliseconds % milliseconds), onFire: onFire)
@@ -72,13 +72,13 @@ extension Task where Success == Void, Failure == Never {
 }
 
 extension AgentLoop {
-    /// Sleeps on the loop's clock, until the task is cancelled at the latest.
+    /// Sleeps on the loop's clock. Returns early if the task is cancelled.
     @AgentLoop
     public static func sleep(for duration: Duration) async {
         let wait = LimitedWait()
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                // A cancellation after this check ends the wait later on this loop.
+                // After this check, a cancellation ends the wait later on this loop.
                 guard !Task.isCancelled else { return continuation.resume() }
                 wait.begin(continuation, duration)
             }

@@ -3,8 +3,8 @@ import Glibc
 import Synchronization
 
 extension Instant {
-    /// Current time of `CLOCK_BOOTTIME`, in milliseconds. Monotonic, includes sleep, and stamps the kernel's scan
-    /// results. Under a ``ManualClock``, its time.
+    /// Current time of `CLOCK_BOOTTIME` in milliseconds, monotonic and including sleep. The kernel uses the same clock
+    /// for scan results. Under a ``ManualClock``, returns the time of that clock.
     public static var now: Instant { ManualClock.current?.now ?? ofKernel }
 
     fileprivate static var ofKernel: Instant {
@@ -22,11 +22,11 @@ protocol TimerSource: AnyObject, Sendable {
     ///   - leeway: maximum extra delay, to share a wake-up of the loop.
     func call(after delay: Duration, leeway: Duration, _ action: @escaping @Sendable () -> Void) -> RunQueue.Number
 
-    /// Cancels a timer. If called on the loop, `action` is never called after the return.
+    /// Cancels a timer. After a call on the loop, `action` is never called.
     func cancel(_ number: RunQueue.Number)
 }
 
-/// Clock of a test, moved by the test. It drives timers of the agent's loop and `Instant.now`.
+/// Clock that a test moves. It drives timers of the agent's loop and `Instant.now`.
 ///
 /// ```
 /// try await ManualClock().run { clock in
@@ -43,7 +43,7 @@ public final class ManualClock: Sendable {
 
     private struct State {
         var queue = RunQueue()
-        /// Creation time of the clock, on the kernel's clock without sleep.
+        /// Creation time of this clock, by the kernel's clock without sleep.
         let start = SuspendingClock.now
         var passed = Duration.zero
         var waiting: [Waiter] = []
@@ -100,7 +100,7 @@ public final class ManualClock: Sendable {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let goesOn = state.withLock { state in
-                    // Checked in the lock: a later cancellation finds the waiter.
+                    // Checks this in the lock, so that a later cancellation finds the waiter.
                     let goesOn = Task.isCancelled || state.queue.dueTimes.contains(state.now + delay)
                     if !goesOn {
                         state.waiting.append(Waiter(number: number, delay: delay, continuation: continuation))

@@ -1,10 +1,10 @@
 import CLinux
 import Synchronization
 
-/// One thread for all tasks that prefer no executor, in the place of Dispatch's threads.
+/// One thread for all tasks that prefer no executor. Replaces Dispatch's threads.
 ///
-/// Dispatch starts and ends threads as tasks come. From then on it checks them every second (libdispatch,
-/// `_dispatch_workq_monitor_pools`): 60 wake-ups in an idle minute.
+/// Dispatch starts and ends threads as tasks come. After the first one, it checks its threads every second
+/// (libdispatch, `_dispatch_workq_monitor_pools`), which causes 60 wake-ups in an idle minute.
 package enum TaskThread {
     fileprivate static let thread = LoopThread(name: "altnet.tasks")
 

@@ -44,7 +44,7 @@ public enum ChildProcess {
 
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        // Threads of a pool block signals. A program that inherits this cannot be terminated by a signal.
+        // Threads of a pool block signals. Signals could not terminate a program that inherits this.
         var signals = sigset_t()
         sigemptyset(&signals)
         posix_spawnattr_setsigmask(&attributes, &signals)
@@ -60,7 +60,8 @@ public enum ChildProcess {
         return pid
     }
 
-    /// Waits until a program has ended. Call this only once per process, because the kernel then forgets the process.
+    /// Waits until a program has ended. Call this only once per process, because the kernel then forgets the process
+    /// ID.
     /// - Returns: exit status, or 128 plus the number of the fatal signal, as in a shell.
     @discardableResult
     public static func wait(for pid: pid_t) -> Int32 {
@@ -149,7 +150,7 @@ extension ChildProcess.Limits {
     private static func set(_ resource: __rlimit_resource, _ value: UInt) -> Bool {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(resource.rawValue), &limit) == 0 else { return false }
-        // A lower hard limit stays.
+        // Keeps a hard limit that is lower.
         let value = min(rlim_t(value), limit.rlim_max)
         limit = rlimit(rlim_cur: value, rlim_max: value)
         return setrlimit(__rlimit_resource_t(resource.rawValue), &limit) == 0

@@ -23,7 +23,7 @@ public final class ProcessSignals: Sendable {
         }
         (descriptor, writing) = (ends[0], ends[1])
         self.numbers = numbers
-        // Initializes the lazy global here: the handler must not do that.
+        // Initializes the lazy global here, because the signal handler must not do it.
         precondition(signalPipe.exchange(writing, ordering: .sequentiallyConsistent) < 0, "signals are already caught")
         for number in numbers { Self.setHandler(number) { writeSignal($0) } }
     }
