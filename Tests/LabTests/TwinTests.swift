@@ -314,7 +314,7 @@ extension Radios {
                 let mark = house.mark
                 let kept = try await house.device.switchNetwork(to: guest)
                 #expect(try await house.device.outcome(of: kept, within: .seconds(30)).phase == .committed)
-                #expect(house.device.decisions.count == mark, "the link stays")
+                house.expectWay([], since: mark)
                 await house.device.kill()
                 try await house.device.start()
                 try await house.device.online(on: guest, within: .seconds(10))
