@@ -31,7 +31,7 @@ public struct IPv6Lease: Hashable, Sendable {
         (self.renewal, self.rebinding) = (renewal, rebinding)
     }
 
-    /// End of the last address. The kernel removes each one when it ends.
+    /// Time when the last address expires. The kernel removes each address when that address expires.
     public var expiry: Instant { addresses.map(\.validUntil).max() ?? renewal }
 }
 

@@ -116,7 +116,8 @@ package final class BrokerConnection {
         events.append(.brokerFailed(BrokerFailure(kind, "no connection to the broker: \(text)\(detail)")))
     }
 
-    /// Closes the connection. A goodbye makes the broker discard the will; writing it takes at most 1 s.
+    /// Closes the connection. With `isGoodbye`, first sends DISCONNECT, so that the broker discards the will.
+    /// This takes at most 1 s.
     package func close(isGoodbye: Bool) {
         if isGoodbye, stage == .open {
             mosquitto_disconnect_v5(handle, 0, nil)

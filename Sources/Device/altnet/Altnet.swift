@@ -16,7 +16,7 @@ struct Altnet: AsyncParsableCommand {
 
               altnet --device lamp.local --key-file lamp.key status
 
-            Name a network by its SSID as this program prints it, with \\xNN for a byte that is not printable text and \
+            Name a network by its SSID as this program prints it. Write \\xNN for a byte that is not printable text, and \
             a double backslash for a backslash. If several stored networks share an SSID, use the hash, or at least \
             its first six characters.
 
@@ -31,7 +31,7 @@ struct Altnet: AsyncParsableCommand {
               75  not now: try again later
               76  agent and command line have incompatible versions
               77  no permission, or the key does not fit the device
-              78  the agent cannot start: its settings or keys are invalid, or something is in the way
+              78  the agent cannot start: its settings or keys are invalid, or another program uses a resource
 
             ENVIRONMENT
               ALTNET_DEVICE           a device in the network, without --device

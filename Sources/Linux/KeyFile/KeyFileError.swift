@@ -105,7 +105,7 @@ extension KeyFileError: CustomStringConvertible {
         case .invalidCounterName:
             "a counter's name has \(StoredState.counterNameLength.lowerBound) to "
                 + "\(StoredState.counterNameLength.upperBound) bytes"
-        case .tooManyCounters(let count, let maximum): "\(count) counters are more than \(maximum)"
+        case .tooManyCounters(let count, let maximum): "too many counters: \(count), at most \(maximum) are allowed"
         case .stateTooLarge(let count, let maximum):
             "the state has \(count) bytes, the key file has room for \(maximum): remove networks, or use a larger "
                 + "partition or flash chip"

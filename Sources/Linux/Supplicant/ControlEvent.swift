@@ -28,7 +28,7 @@ enum ControlEvent: Sendable, Equatable {
     case neighbour(BSSID, Frequency)
     /// wpa_supplicant has rejected the server's certificate and ended the authentication.
     case certificateRefused(CertificateFault)
-    /// IEEE 802.1X failed, on either side.
+    /// EAP authentication failed (`CTRL-EVENT-EAP-FAILURE`). The server or wpa_supplicant ended it.
     case userRefused
     case accessPointEnabled
     case accessPointDisabled

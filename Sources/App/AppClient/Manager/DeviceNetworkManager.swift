@@ -309,7 +309,7 @@ extension DeviceNetworkManager {
     }
 }
 
-/// A backup network; `BackupWifiModel` in app SDKs.
+/// A backup network. The type has the name that app SDKs use.
 public struct BackupWifiModel: Sendable, Equatable {
     public let ssid: SSID
     /// Identifies the network with its password: `Base64(SHA256(localKey + ssid + password))`.

@@ -7,7 +7,7 @@ struct HotspotClaims: Sendable {
     static let validity: Duration = .seconds(60)
 
     private var names: [BSSID: [String]] = [:]
-    /// Open networks of the last scan, if not asked about yet.
+    /// Open networks of the last scan; nil once the agent has asked the providers about them.
     private var found: [BSS]?
     private var asked: (accessPoints: Set<BSSID>, moment: Instant)?
     private(set) var isAsking = false

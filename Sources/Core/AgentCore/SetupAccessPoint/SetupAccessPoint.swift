@@ -95,7 +95,7 @@ package struct SetupAccessPoint: Sendable, Equatable {
 
     package mutating func arrived() { opening?.hasArrived = true }
 
-    /// Opens the access point for the user. A repeated call restarts the time.
+    /// Opens the access point for the user. A repeated call restarts its time limit.
     package mutating func open(by reason: Reason, at now: Instant) {
         opening = Opening(reason: reason, since: now, asked: opening?.asked)
         isClosed = false

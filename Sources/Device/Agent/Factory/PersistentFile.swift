@@ -120,7 +120,7 @@ extension PersistentFile {
         givenBack("/etc/resolv.conf*"),
         system("/etc/avahi/services/altnet.service", "the device's name in the network", helper),
         system("/etc/altnet/altnet.conf", "settings", maker),
-        system("/etc/altnet/wpa_supplicant.conf", "settings of wpa_supplicant, no network", maker),
+        system("/etc/altnet/wpa_supplicant.conf", "settings of wpa_supplicant, without networks", maker),
         system("/etc/altnet/mqtt/*", "password and keys of the broker", maker),
         system(
             "/var/lib/altnet-mqtt/commands", suffixes: replaced, "ids of the broker's last commands",

@@ -205,7 +205,7 @@ package enum ProvisioningConflict: Error, Equatable, CustomStringConvertible {
                 + "--force replaces it"
         case .identity(nil): "the device already has a part of another identity: --force replaces it"
         case .network(let ssid):
-            "the device already has networks\(ssid.map { ", \($0) first" } ?? ""): --force replaces its home network"
+            "the device already has networks\(ssid.map { " (home: \($0))" } ?? ""): --force replaces its home network"
         case .weakKey(let bits):
             "the local key can be guessed (\(bits) bits, at least \(KeyStrength.leastBits) needed): make one with "
                 + "'altnet pair --id ID --output FILE'"

@@ -10,7 +10,7 @@ extension AgentEvent {
             switch peer.origin {
             case .process where peer.isRelay: peer.key.map { "\($0.text.printable), by a relay," } ?? "a relay"
             case .process, .network: peer.key.map(\.text.printable) ?? "a program of this device"
-            case .page: peer.key.map { "\($0.text.printable), on the page," } ?? "a person on the page"
+            case .page: peer.key.map { "\($0.text.printable), on the device page," } ?? "a user of the device page"
             }
         self = .commanded(request.type, by: peer.key, text: "\(author) \(deed)")
     }

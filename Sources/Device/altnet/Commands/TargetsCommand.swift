@@ -70,7 +70,7 @@ struct TargetsView {
 
     func render(_ style: Style) -> String {
         let source = list.source == .app ? "set by an app" : "set by the settings"
-        guard !list.targets.isEmpty else { return "There are no servers (\(source))." }
+        guard !list.targets.isEmpty else { return "The list of servers is empty (\(source))." }
         var table = Table(columns: [
             .init(title: "NAME"), .init(title: "URL", minimum: 20, rank: 1), .init(title: "STATE"),
             .init(title: "REASON", minimum: 10, rank: 0),

@@ -166,7 +166,7 @@ extension ExportError: CustomStringConvertible {
         case .unacceptableCost:
             "the export was not made by altnet: its memory cost is out of range"
         case .wrongPassphrase: "the passphrase is wrong: try again"
-        case .impossibleContent: "the export contains an invalid state: export it again"
+        case .impossibleContent: "the export contains an invalid state: export the key file again"
         case .encryptionFailed: "encryption failed: report this as a bug"
         case .outOfMemory: "not enough memory to check the passphrase: stop other programs"
         }
