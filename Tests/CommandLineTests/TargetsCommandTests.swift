@@ -26,7 +26,7 @@ import Testing
 
     @Test func noneAndReset() async throws {
         let device = try ScriptedDevice { _ in }
-        #expect(try await CommandRun.altnet(["targets", "--none"], device: device).output.contains("no servers"))
+        #expect(try await CommandRun.altnet(["targets", "--none"], device: device).output.contains("empty"))
         #expect(try await CommandRun.altnet(["targets", "--reset"], device: device).status == 0)
         #expect(device.commands == [.updateTargets(.replace([])), .updateTargets(.reset)])
     }
