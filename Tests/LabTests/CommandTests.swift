@@ -217,7 +217,7 @@ extension Radios {
                 let status: SwitchStatus = try await atBackup.ask(.getSwitch(query), at: there)
                 #expect(status.phase == .waitingForConfirmation)
                 try await eventually(within: .seconds(10), "the connection from home to be closed") {
-                    await house.device.log.contains("left its address")
+                    await house.device.log.contains("no longer has its address")
                 }
                 let confirmed: SwitchStatus = try await atBackup.ask(.confirmSwitch(query), at: there)
                 #expect(confirmed.phase == .committed)
