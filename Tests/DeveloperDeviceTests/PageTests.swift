@@ -50,7 +50,7 @@ import Testing
             #expect(try await client.backups().home?.ssid.text == "Garden")
             #expect(try await browser.get("/generate_204", host: "connectivitycheck.gstatic.com").contains("204 No"))
             let commands = try await client.history().decisions.filter { $0.kind.rawValue == "command" }
-            #expect(commands.last?.text.contains("the page") == true)
+            #expect(commands.last?.text.contains("device page") == true)
             await client.close()
         }
     }
