@@ -40,10 +40,12 @@ public struct IPAddress: Hashable, Sendable {
     /// Whether both addresses have the same prefix.
     /// - Parameter length: Prefix length in bits, clamped to 0 to 32 for IPv4, or 0 to 128 for IPv6.
     public func shares(prefix length: Int, with other: IPAddress) -> Bool {
-        let width = family.byteCount * 8
         let rest = width - min(max(length, 0), width)
         return family == other.family && bits >> rest == other.bits >> rest
     }
+
+    /// Length of the address in bits, 32 or 128.
+    private var width: Int { family.byteCount * 8 }
 
     private static func number(_ bytes: some Collection<UInt8>) -> UInt128 {
         bytes.reduce(0) { $0 << 8 | UInt128($1) }
@@ -64,23 +66,19 @@ extension IPAddress {
 
     /// True for addresses that are not routed on the internet: 10.0.0.0/8, 172.16.0.0/12 and 192.168.0.0/16 (RFC 1918),
     /// 100.64.0.0/10 (RFC 6598), fc00::/7 (RFC 4193).
-    public var isPrivate: Bool {
-        switch family {
-        case .ipv4: bits >> 24 == 10 || bits >> 20 == 0xac1 || bits >> 16 == 0xc0a8 || bits >> 22 == 0x191
-        case .ipv6: bits >> 121 == 0x7e
-        }
-    }
+    public var isPrivate: Bool { isPrivateNetwork(prefix: width) }
 
     /// Whether all addresses with the same prefix are private.
     /// - Parameter length: 0 to 32 bits for IPv4, 0 to 128 for IPv6. Clamped.
     public func isPrivateNetwork(prefix length: Int) -> Bool {
-        let width = family.byteCount * 8
-        let rest = width - min(max(length, 0), width)
-        let hosts = rest == 128 ? UInt128.max : (1 << rest) - 1
-        // No two private blocks are the ends of one prefix.
-        return IPAddress(family: family, bits: bits & ~hosts).isPrivate
-            && IPAddress(family: family, bits: bits | hosts).isPrivate
+        Self.privateBlocks.contains {
+            $0.family == family && length >= $0.length && bits >> (width - $0.length) == $0.prefix
+        }
     }
+
+    private static let privateBlocks: [(family: AddressFamily, prefix: UInt128, length: Int)] = [
+        (.ipv4, 10, 8), (.ipv4, 0xac1, 12), (.ipv4, 0xc0a8, 16), (.ipv4, 0x191, 10), (.ipv6, 0x7e, 7),
+    ]
 
     /// Whether a host can have this address. False if unspecified, loopback, multicast, "this network" (0/8) or
     /// reserved (RFC 6890, 2.2.2).
