@@ -66,7 +66,7 @@ public struct ImportFinding: Sendable, Equatable {
         /// The program's documentation does not contain such a line. It may be a misspelled or misplaced credential.
         case notUnderstood
 
-        // For these reasons, one network is skipped.
+        // Reasons to skip one network.
         case enterprise
         case enterpriseMethod(String)
         case serverUnchecked
@@ -96,7 +96,7 @@ public struct ImportFinding: Sendable, Equatable {
         case impossiblePassword(InvalidPassphrase)
         case notAutomatic
 
-        // For these reasons, the network is imported without its address.
+        // Reasons to import the network without its address.
         case impossibleAddress(StaticAddressError)
         case unreadableAddress(String)
         case addressOfOther(SSID)

@@ -120,9 +120,9 @@ struct NetworkBlock: Sendable {
         _ passphrase: Secret, _ psk: Secret, _ request: JoinRequest, _ keyManagement: Set<String>,
         _ ciphers: Set<String>
     ) throws(SupplicantError) -> [Setting] {
-        // For a network that requires SAE, lists only SAE methods, which resist dictionary attacks. For others, lists
-        // all methods: wpa_supplicant prefers SAE to PSK. Omits SAE if it is not offered, because wpa_supplicant would
-        // compute SAE's password elements of three groups in vain.
+        // A network that requires SAE gets only SAE methods, which resist dictionary attacks. Others get all methods:
+        // wpa_supplicant prefers SAE to PSK. Omit SAE if it is not offered, because wpa_supplicant would compute SAE's
+        // password elements of three groups in vain.
         let known: [String]
         if request.minimumSecurity.contains(.sae) {
             known = passwordMethods

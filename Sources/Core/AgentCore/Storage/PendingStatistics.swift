@@ -137,7 +137,7 @@ package struct PendingStatistics: Sendable, Equatable {
 
     private mutating func recordOutcome(_ network: StoredNetwork, _ outcome: Outcome) {
         change(network) { $0.outcome = outcome }
-        // For networks with the same name the latest outcome counts, so move it to the end.
+        // The latest outcome counts among networks with the same name, so move it to the end.
         guard let index = entries.firstIndex(where: { $0.network.isSame(as: network) }) else { return }
         entries.append(entries.remove(at: index))
     }

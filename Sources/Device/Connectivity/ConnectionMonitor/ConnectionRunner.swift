@@ -247,7 +247,7 @@ struct ConnectionOpener: Sendable {
         try channel.keepAlive(keepAlive)
         let pipeline = channel.pipeline.syncOperations
         if target.isTLS, let trust {
-            // For a target given as an address, NIOSSL checks the certificate against the address of the connection.
+            // Without a name, NIOSSL checks the certificate against the address of the connection.
             let name = target.isAddress ? nil : target.host
             try pipeline.addHandler(try NIOSSLClientHandler(context: trust.context, serverHostname: name))
         }
