@@ -44,8 +44,9 @@ endif
 	    --timeout $(if $(HOME_ASSISTANT),1200,600) -- \
 	    $(SHIPPED)/altnet-lab demo $(if $(HOME_ASSISTANT),--home-assistant)
 
-# The tests often wait, so the program that ships is built beside them, in the time that they leave.
-test: servers built-tests ## Test what every change needs: check, integration, core scenarios, package
+# `lint` is first, for a line that is too long should not cost half an hour. The tests often wait, so the program that
+# ships is built beside them, in the time that they leave.
+test: lint servers built-tests ## Test what every change needs: check, integration, core scenarios, package
 	@$(MAKE) --no-print-directory --output-sync=line --jobs 2 build-beside check-and-integration
 	@$(MAKE) --no-print-directory lab-core package-test
 
@@ -53,7 +54,7 @@ build-beside:
 	@nice -n 19 $(MAKE) --no-print-directory build
 
 check-and-integration:
-	@$(MAKE) --no-print-directory check
+	@$(MAKE) --no-print-directory --old-file lint check
 	@$(MAKE) --no-print-directory integration
 
 test-all: servers check thorough lab ## Test everything

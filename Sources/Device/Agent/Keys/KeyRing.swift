@@ -145,7 +145,8 @@ package actor KeyRing: AppKeyDirectory {
         if let refusal = body.refusal(to: author) { throw refusal }
         guard let time = clock.time() else {
             throw ProtocolError(
-                .busy, "the device cannot check the expiry because its clock is not set: wait until the device is online")
+                .busy,
+                "the device cannot check the expiry because its clock is not set: wait until the device is online")
         }
         let use = ProvedCommands.Use(key: key.name, id: id)
         try state.withLock { state throws(ProtocolError) in
