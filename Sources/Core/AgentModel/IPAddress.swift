@@ -71,13 +71,15 @@ extension IPAddress {
     /// Whether all addresses with the same prefix are private.
     /// - Parameter length: 0 to 32 bits for IPv4, 0 to 128 for IPv6. Clamped.
     public func isPrivateNetwork(prefix length: Int) -> Bool {
-        Self.privateBlocks.contains {
-            $0.family == family && length >= $0.length && bits >> (width - $0.length) == $0.prefix
-        }
+        Self.privateBlocks.contains { length >= $0.length && shares(prefix: $0.length, with: $0.start) }
     }
 
-    private static let privateBlocks: [(family: AddressFamily, prefix: UInt128, length: Int)] = [
-        (.ipv4, 10, 8), (.ipv4, 0xac1, 12), (.ipv4, 0xc0a8, 16), (.ipv4, 0x191, 10), (.ipv6, 0x7e, 7),
+    private static let privateBlocks = [
+        (start: IPAddress(family: .ipv4, bits: 0x0a00_0000), length: 8),
+        (start: IPAddress(family: .ipv4, bits: 0xac10_0000), length: 12),
+        (start: IPAddress(family: .ipv4, bits: 0xc0a8_0000), length: 16),
+        (start: IPAddress(family: .ipv4, bits: 0x6440_0000), length: 10),
+        (start: IPAddress(family: .ipv6, bits: 0xfc << 120), length: 7),
     ]
 
     /// Whether a host can have this address. False if unspecified, loopback, multicast, "this network" (0/8) or
