@@ -457,27 +457,6 @@ import Testing
         #expect(next.core.policy.verifiedAccessPoints(of: backup.id) == [bench.bss("Backup").bssid])
     }
 
-    /// By the hour of the wall clock, whatever the device's own clock says after the restart.
-    @Test func whatAnHourLostOutlivesARestart() throws {
-        var bench = try started()
-        let home = try #require(bench.core.policy.networks.first { $0.ssid == bench.home.ssid })
-        let evening = StoredHourlyOutage(day: 20_454, seconds: (0..<24).map { $0 == 20 ? 36 : 0 })
-        bench.handle(.found(.hourlyOutage(home.id, evening)))
-        bench.handle(.stop)
-        for id in bench.changes.keys { try bench.store(id) }
-        #expect(bench.disk.statistics[home.ssid]?.hourlyOutage?.seconds[20] == 36)
-
-        var next = try CoreBench(disk: bench.disk)
-        next.now = Instant(milliseconds: 5000)
-        next.epoch = 0
-        next.handle(.begin(inUse: "wlan0"))
-        let again = try #require(next.core.policy.networks.first { $0.ssid == home.ssid })
-        next.epoch = bench.epoch + 86_400_000
-        next.handle(.timer(.policy))
-        let kept = try #require(next.core.policy.hourlyOutage(of: again.id, at: next.now))
-        #expect(kept.day == 20_455 && kept.seconds[20] == 18, "the clock was set only then")
-    }
-
     /// Why a join failed is remembered for the user, and no reason for the policy.
     // covers: rule/unblock-restart
     @Test func aRestartEndsWhatIsHeldAgainstANetwork() throws {

@@ -29,24 +29,22 @@ import Testing
     @Test func readsWhatIsSet() throws {
         let settings = try AgentSettings(environment: [
             "ALTNET_INTERFACE": "wlp2s0", "ALTNET_MAX_BACKUPS": "10", "ALTNET_WEAK_2G_DBM": "-72",
-            "ALTNET_CRITICAL_CONFIRM_S": "5", "ALTNET_LOG_LEVEL": "debug",
+            "ALTNET_LOG_LEVEL": "debug",
         ])
         #expect(settings.controlSocket == "/run/wpa_supplicant/wlp2s0")
         #expect(settings.maximumBackups == 10)
         #expect(settings.policy.twoPointFour.weak == -72)
-        #expect(settings.policy.criticalConfirmation == .seconds(5))
         #expect(settings.logLevel == .debug)
     }
 
     @Test func readsWhatThePolicyIsToDo() throws {
         let settings = try AgentSettings(environment: [
-            "ALTNET_RETURN_CONFIRM_S": "7200", "ALTNET_SCAN_SHARE": "20", "ALTNET_FADING_HORIZON_S": "0",
+            "ALTNET_RETURN_CONFIRM_S": "7200", "ALTNET_SCAN_SHARE": "20",
             "ALTNET_RECORD": "/data/record", "ALTNET_RECORD_MB": "2",
         ])
         #expect(settings.policy.returnsToPreferred)
         #expect(settings.policy.preferredConfirmation == BackOff(first: .seconds(7200), last: .seconds(7200)))
         #expect(settings.policy.scanShare == 20)
-        #expect(settings.policy.fadingHorizon == .zero)
         #expect(settings.recordPath == "/data/record")
         #expect(settings.recordLimit == 2 * 1024 * 1024)
     }
@@ -98,9 +96,8 @@ import Testing
         ("ALTNET_WEAK_2G_DBM", "-90", "above ALTNET_CRITICAL_2G_DBM"),
         ("ALTNET_FLOOR_5G_DBM", "-50", "and ALTNET_FLOOR_5G_DBM"), ("ALTNET_SCAN_SHARE", "0", "1 to 50"),
         ("ALTNET_RETURN_CONFIRM_S", "-1", "0 to 86400"), ("ALTNET_RECORD", "record", "begins with /"),
-        ("ALTNET_RECORD_MB", "0", "1 to 1024"), ("ALTNET_FADING_HORIZON_S", "1h", "0 to 300"),
+        ("ALTNET_RECORD_MB", "0", "1 to 1024"),
         ("ALTNET_WEAK_2G_DBM", "70", "-110 to -20"),
-        ("ALTNET_CRITICAL_CONFIRM_S", "61", "ALTNET_WEAK_CONFIRM_S"),
         ("ALTNET_STATE_DIR", "var/lib", "begins with /"),
         ("ALTNET_KEYFILE", "keyfile", "begins with /"), ("ALTNET_ROOT_KEY", "", "/var/lib/altnet/root-key"),
         ("ALTNET_KEYFILE_ANCHOR", "anchor", "begins with /"),

@@ -203,28 +203,6 @@ private struct Bench {
         }
     }
 
-    /// Every evening another amount: the hour is known by the first.
-    @Test func anHourThatLosesIsWrittenOnce() {
-        var bench = bench
-        bench.journal.online(in: bench.home, frequency: nil)
-        bench.see(bench.home, -50)
-        bench.write()
-        for day in 0..<30 {
-            for evening in [30, 60, 90] as [UInt8] {
-                var seconds = [UInt8](repeating: 0, count: 24)
-                seconds[20] = evening
-                seconds[21] = 5
-                bench.journal.lost(HourlyOutageRecord(day: UInt16(20_000 + day), seconds: seconds), in: bench.home)
-                bench.pass(.seconds(1800))
-            }
-            bench.pass(.seconds(81_000), in: .seconds(1800))
-        }
-        #expect(bench.writes.count == 2)
-        #expect(bench.stored.statistics[bench.home.ssid]?.hourlyOutage?.seconds[20] == 30)
-        bench.write()
-        #expect(bench.stored.statistics[bench.home.ssid]?.hourlyOutage?.seconds[20] == 90, "it goes along with others")
-    }
-
     private func accessPoints(_ numbers: UInt8...) -> [BSSID] {
         numbers.compactMap { BSSID(bytes: [2, 0, 0, 0, 0, $0]) }
     }

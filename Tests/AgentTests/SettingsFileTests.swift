@@ -120,6 +120,11 @@ import Testing
         #expect(throws: InvalidSettings.self) { try AgentSettings(environment: ["ALTNET_RESCUE_X": "yes"]) }
     }
 
+    @Test(arguments: Setting.removed) func aSettingThatWasRemovedWarnsWhateverItsValue(name: String) throws {
+        #expect(!Setting.all.map(\.name).contains(name))
+        #expect(try AgentSettings(environment: [name: "never"]).warnings.count == 1)
+    }
+
     @Test(arguments: [("ALTNET_RESCUE", "ALTNET_SETUP_AP"), ("ALTNET_SETUP_AP", "ALTNET_RESCUE")])
     func aSettingIsSetByOneOfItsNames(first: String, second: String) async throws {
         try await inFolder { folder in
@@ -149,20 +154,20 @@ import Testing
                 nonsense
                 ALTNET_MARGIN_DB=0
                 ALTNET_INTERFCE=wlan0
-                ALTNET_CRITICAL_CONFIRM_S=100
-                ALTNET_WEAK_CONFIRM_S=never
+                ALTNET_VALIDATION_DOUBT_LIMIT_S=25
+                ALTNET_VALIDATION_LIMIT_S=never
                 LANG=C
                 """, to: path)
             let error = #expect(throws: InvalidSettings.self) {
                 try SettingsSource(file: path, environment: ["ALTNET_LAN_PORT": "x"]).read()
             }
-            // Line 5 is not longer than ALTNET_WEAK_CONFIRM_S, whose value is unknown.
+            // Line 5 is not longer than ALTNET_VALIDATION_LIMIT_S, whose value is unknown.
             let expected: [(place: String, found: [String])] = [
                 ("\(path):1", ["ALTNET_WEAK_2G_DBM", "-90", "-80", "ALTNET_CRITICAL_2G_DBM", "ALTNET_FLOOR_2G_DBM"]),
                 ("\(path):2", ["\"nonsense\"", "NAME=VALUE"]),
                 ("\(path):3", ["ALTNET_MARGIN_DB", "\"0\"", "1 to 40"]),
                 ("\(path):4", ["ALTNET_INTERFCE", "Docs/reference/settings.md", "ALTNET_INTERFACE"]),
-                ("\(path):6", ["ALTNET_WEAK_CONFIRM_S", "\"never\"", "1 to 3600"]),
+                ("\(path):6", ["ALTNET_VALIDATION_LIMIT_S", "\"never\""]),
                 ("\(path):7", ["LANG"]),
                 ("environment", ["ALTNET_LAN_PORT", "\"x\"", "0 to 65535"]),
             ]

@@ -242,6 +242,82 @@ import Testing
         #expect(bench.sentNow.map(\.kind) == [.release] && bench.words == ["drop released", "forget"])
     }
 
+    // MARK: A link that carries nothing
+
+    /// The gateway is known, and nothing gets through.
+    private func doubted() -> Bench {
+        var bench = Bench()
+        bench.bind()
+        bench.arp(from: Server.gateway, at: Server.router)
+        bench.handle(.doubted)
+        return bench
+    }
+
+    @Test func aDoubtedAddressIsKeptWhereGatewayAndServerAnswer() {
+        var bench = doubted()
+        #expect(bench.sentNow.map(\.kind) == [.request] && bench.sentNow.first?.clientAddress == .unspecified)
+        let question = ARPMessage(.request, from: Server.address, at: Server.client, to: Server.gateway)
+        #expect(bench.done.contains(.sendARP(question, to: Server.router)))
+        bench.arp(from: Server.gateway, at: Server.router)
+        #expect(bench.done.isEmpty)
+        bench.answer(.ack)
+        #expect(bench.words == ["use", "remember"])
+    }
+
+    @Test func aServerRenewsADoubtedAddressThoughTheGatewayIsSilent() {
+        var bench = doubted()
+        bench.wait(.seconds(10))
+        bench.answer(.ack)
+        #expect(bench.words == ["use", "remember"])
+        bench.wait(.seconds(600))
+        #expect(bench.sentNow.isEmpty && bench.words.isEmpty)
+    }
+
+    /// The address stays in use until a server gives another one.
+    @Test(arguments: [false, true]) func aSilentServerIsFollowedByASearch(isRapid: Bool) {
+        var bench = doubted()
+        bench.wait(.seconds(70))
+        #expect(bench.sentNow.last?.kind == .discover && bench.words.isEmpty && bench.client.lease != nil)
+        if !isRapid {
+            bench.answer(.offer) { $0.yourAddress = Server.neighbour }
+            #expect(bench.sentNow.map(\.kind) == [.request] && bench.client.lease?.address == Server.address)
+        }
+        bench.answer(.ack) {
+            $0.yourAddress = Server.neighbour
+            if isRapid { $0.options.append(.rapidCommit, []) }
+        }
+        #expect(bench.words == ["use", "remember"] && bench.client.lease?.address == Server.neighbour)
+    }
+
+    @Test func aDoubtedAddressIsKeptWhereNoServerAnswers() {
+        var bench = doubted()
+        bench.wait(.seconds(200))
+        #expect(bench.words.isEmpty && bench.problems == [.noAnswer])
+        bench.wait(.seconds(1000))
+        #expect(bench.sentNow.isEmpty && bench.client.lease != nil)
+    }
+
+    @Test func anOfferThatIsRefusedKeepsTheDoubtedAddress() {
+        var bench = doubted()
+        bench.wait(.seconds(70))
+        bench.answer(.offer) { $0.yourAddress = Server.neighbour }
+        bench.answer(.nak)
+        #expect(bench.words.isEmpty && bench.client.lease?.address == Server.address)
+    }
+
+    @Test func aRefusalEndsADoubtedAddress() {
+        var bench = doubted()
+        bench.answer(.nak)
+        #expect(bench.words == ["drop nak", "forget"] && bench.sentNow.last?.kind == .discover)
+    }
+
+    @Test func anotherGatewayIsFollowedByASearchAtOnce() {
+        var bench = doubted()
+        bench.arp(from: Server.gateway, at: Server.other)
+        #expect(bench.problems == [.otherGateway(Server.other)] && bench.sentNow.map(\.kind) == [.discover])
+        #expect(bench.client.lease != nil)
+    }
+
     // MARK: Lies
 
     @Test(arguments: [
@@ -558,7 +634,7 @@ import Testing
                 at: hosts.randomElement(using: &random) ?? .zero)
         case 9: bench.handle(.packet((0..<300).map { _ in UInt8.random(in: 0...255, using: &random) }))
         case 10: bench.handle(.arp((0..<28).map { _ in UInt8.random(in: 0...255, using: &random) }))
-        default: bench.handle(.renew)
+        default: bench.handle(Bool.random(using: &random) ? .renew : .doubted)
         }
     }
 }

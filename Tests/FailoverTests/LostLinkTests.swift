@@ -92,13 +92,51 @@ import Testing
     @Test func whereNoAddressComesAndNothingElseIsThereNothingIsBlocked() {
         var bench = Bench([Self.home])
         bench.start()
-        for _ in 0..<6 {
+        for wait in [15, 30, 60, 120, 120, 120] {
             #expect(join(&bench) { [$0.observation(Self.home, -50)] } <= .milliseconds(5100))
             bench.associates()
-            bench.advance(by: .seconds(15))
+            bench.advance(by: .milliseconds(wait * 1000 - 1))
+            #expect(bench.policy.attempt != nil, "each try waits twice as long as the one before")
+            bench.advance(by: .milliseconds(1))
             #expect(bench.policy.attempt == nil)
         }
         #expect(!bench.take().decisions.contains { $0.kind == .blocked })
+    }
+
+    /// An address that comes after 16 s is waited for in the second try, and from then on in the first.
+    @Test func anAddressThatCameLateIsWaitedForTheNextTime() {
+        var bench = Bench([Self.home])
+        bench.start()
+        for wait in [15, 16] {
+            _ = join(&bench) { [$0.observation(Self.home, -50)] }
+            bench.associates()
+            bench.advance(by: .seconds(wait))
+        }
+        bench.send(.address(isReady: true))
+        #expect(bench.isOnline)
+        bench.advance(by: .seconds(60))
+        bench.send(.linkLost())
+        _ = join(&bench) { [$0.observation(Self.home, -50)] }
+        bench.associates()
+        bench.advance(by: .seconds(31))
+        #expect(bench.policy.attempt != nil)
+    }
+
+    /// With another network in range an address gets its 15 s.
+    @Test func besideOthersEveryTryIsAsLong() {
+        var bench = Bench([Self.home, Self.backup])
+        bench.start()
+        let both = { (bench: Bench) in
+            [bench.observation(Self.home, -50), bench.observation(Self.backup, -60, channel: 2437)]
+        }
+        for _ in 0..<3 {
+            _ = join(&bench, both, within: .seconds(40))
+            bench.associates()
+            bench.send(.scanned(id: nil, both(bench)))
+            let epoch = bench.policy.attempt?.epoch
+            bench.advance(by: .seconds(15))
+            #expect(bench.policy.attempt?.epoch != epoch)
+        }
     }
 
     /// A block is for the good of the others. Without them it does not count.
@@ -136,46 +174,6 @@ import Testing
             _ = join(&bench, results)
             bench.joinSucceeds()
         }
-    }
-
-    // covers: rule/rank-unstable
-    @Test func anotherThatIsAsGoodComesFirstAfterThreeLosses() {
-        var bench = Bench.online([Self.home, Self.backup])
-        let both = { (bench: Bench) in
-            [bench.observation(Self.home, -50), bench.observation(Self.backup, -60, channel: 2437)]
-        }
-        lose(&bench, times: 2, seeing: both)
-        #expect(bench.target == Self.home)
-        lose(&bench, times: 1, seeing: both)
-        #expect(bench.target == Self.backup)
-    }
-
-    // covers: rule/rank-unstable
-    @Test func oneThatIsNotAsGoodDoesNot() {
-        var bench = Bench.online([Self.home, Self.backup])
-        lose(&bench, times: 4) { [$0.observation(Self.home, -50), $0.observation(Self.backup, -75, channel: 2437)] }
-        #expect(bench.target == Self.home)
-    }
-
-    @Test func homeIsNotReturnedToBeforeItHasCalmedDown() {
-        var bench = Bench.online([Self.home, Self.backup])
-        let both = { (bench: Bench) in
-            [bench.observation(Self.home, -50), bench.observation(Self.backup, -60, channel: 2437)]
-        }
-        lose(&bench, times: 3, seeing: both)
-        #expect(bench.target == Self.backup)
-        func stay(for duration: Duration) {
-            let end = bench.now + duration
-            while bench.now < end, bench.target == Self.backup {
-                if bench.policy.scan != nil { bench.finishScan(both(bench)) }
-                bench.advance(by: .seconds(1))
-            }
-        }
-        stay(for: .seconds(1100))
-        #expect(bench.target == Self.backup)
-        // Three ends within a minute: it has to be there for a while before another return is worth its price.
-        stay(for: .seconds(3600))
-        #expect(bench.target == Self.home)
     }
 
     // MARK: The search after a loss

@@ -6,7 +6,7 @@ import Testing
 /// What a move costs, and what staying costs.
 @Suite struct PriceTests {
     @Test func aNetworkThatWasNeverLostIsTrustedAndOneThatFallsIsNot() {
-        var record = MoveRecord()
+        var record = SwitchStatistics()
         #expect(record.expectedStay(seenFor: .zero) == 7200)
         for _ in 1...12 { record.lasted(.seconds(300), isEnd: true) }
         #expect((300...450).contains(record.expectedStay(seenFor: .zero)))
@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test func aLinkThatWasLeftIsNoEnd() {
-        var record = MoveRecord()
+        var record = SwitchStatistics()
         for _ in 1...10 { record.lasted(.seconds(3600), isEnd: false) }
         #expect(record.expectedStay(seenFor: .zero) > 7200)
     }
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test func theGapIsLearnt() {
-        var record = MoveRecord()
+        var record = SwitchStatistics()
         #expect(record.gap == nil && record.addressLimit(insteadOfBadLink: true) == nil)
         record.joined(after: .seconds(8))
         #expect(record.gap == .seconds(8))
@@ -63,12 +63,27 @@ import Testing
         #expect(record.addressLimit(insteadOfBadLink: true) == .seconds(5))
     }
 
+    @Test func anAddressGetsTwiceTheTimeThatItTook() {
+        var record = SwitchStatistics()
+        record.joined(after: .milliseconds(400))
+        #expect(record.addressPatience(withoutOthers: nil) == .milliseconds(800))
+        #expect(record.addressPatience(withoutOthers: .seconds(15)) == .seconds(15))
+        for wait in [30, 60, 120, 120, 120] {
+            record.addressWasLate()
+            #expect(record.addressPatience(withoutOthers: .seconds(15)) == .seconds(wait))
+        }
+        record.joined(after: .seconds(16))
+        #expect(record.gap == .seconds(16), "the mean with quick joins would be too short")
+        #expect(record.addressPatience(withoutOthers: nil) == .seconds(32))
+        #expect(record.addressPatience(withoutOthers: .seconds(15)) == .seconds(32))
+    }
+
     @Test(arguments: [
         (-50, 0.0), (-64, 0.0), (-70, 0.0024), (-77, 0.00558), (-80, 0.177047), (-86, 0.677047), (-100, 1.01038),
     ])
     func whatALinkCostsByItsSignal(signal: Int, rate: Double) {
         let frequency = Frequency(megahertz: 2412)
-        #expect(abs(LinkPrice.rate(at: signal, on: frequency, settings: PolicySettings()) - rate) < 1e-6)
+        #expect(abs(LinkCost.rate(at: signal, on: frequency, settings: PolicySettings()) - rate) < 1e-6)
     }
 
     /// Home takes 8 s for an address: it is not returned to in half a minute, where the backup is as good.

@@ -123,6 +123,23 @@ import Testing
         #expect(bench.target == Bench.home)
     }
 
+    /// Home's address does not come, and each try waits longer. The backup that comes into range replaces it.
+    @Test func aLongWaitForAnAddressGivesWayToWhatComes() {
+        var bench = Bench.online([Bench.backup, Bench.home])
+        bench.send(.remembered(Bench.home.id, Self.homeChannel))
+        bench.send(.linkLost())
+        let start = bench.now
+        while bench.now - start < .seconds(120) {
+            if bench.policy.scan != nil { bench.finishScan([bench.observation(Bench.home, -50)]) }
+            if case .joining = bench.policy.phase { bench.associates() }
+            bench.advance(by: .milliseconds(100))
+        }
+        #expect(bench.target == Bench.home)
+        while bench.policy.scan == nil { bench.advance(by: .milliseconds(100)) }
+        bench.finishScan([observationOfBackup(in: bench)])
+        #expect(bench.target == Bench.backup)
+    }
+
     @Test func twoThatAreSlowGetTheirTime() {
         var bench = Bench([Bench.home, Bench.backup])
         bench.start()

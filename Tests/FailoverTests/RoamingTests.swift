@@ -116,25 +116,24 @@ import Testing
 
     /// The mean of the last eight seconds is four seconds behind a device that moves.
     @Test(arguments: [-1, 1]) func aSignalThatMovesCountsWithTheEndOfItsLine(slope: Int) {
-        var judge = SignalJudge()
+        var monitor = LinkMonitor()
         let start = Bench().now
         let settings = PolicySettings()
         for second in 0..<8 {
-            judge.add(
-                -65 + slope * second, at: start + .seconds(second), thresholds: settings.twoPointFour,
-                settings: settings)
+            monitor.add(
+                -65 + slope * second, at: start + .seconds(second), thresholds: settings.twoPointFour, recovery: 2)
         }
-        #expect(judge.level == -65 + slope * 7)
+        #expect(monitor.level == -65 + slope * 7)
     }
 
     @Test func aSignalThatWaversCountsWithItsMean() {
-        var judge = SignalJudge()
+        var monitor = LinkMonitor()
         let start = Bench().now
         let settings = PolicySettings()
         for (second, signal) in [-65, -71, -65, -71, -65, -71, -65, -71].enumerated() {
-            judge.add(signal, at: start + .seconds(second), thresholds: settings.twoPointFour, settings: settings)
+            monitor.add(signal, at: start + .seconds(second), thresholds: settings.twoPointFour, recovery: 2)
         }
-        #expect(judge.level == -68)
+        #expect(monitor.level == -68)
     }
 
     /// A device on its rounds: each access point is left for the next one when that is much stronger.
@@ -166,23 +165,22 @@ import Testing
 
     /// Each has a count of its own.
     @Test func roamsDoNotUseUpTheSwitches() {
-        var damping = RoamDamping()
+        var limits = MoveLimits()
         let settings = PolicySettings()
         let bench = Bench()
-        let (one, other) = (bench.observation(Bench.home, 0).bssid, bench.observation(Bench.home, 0, radio: 1).bssid)
         func departs(_ count: Int, isRoam: Bool) {
             for _ in 0..<count {
-                damping.departs(from: one, to: other, isRoam: isRoam, at: bench.now, settings: settings)
+                limits.departs(isRoam: isRoam, at: bench.now, settings: settings)
             }
         }
         departs(settings.roamLimit, isRoam: true)
-        #expect(!damping.allowsRoam(at: bench.now, settings: settings))
-        #expect(damping.allowsDeparture(at: bench.now, settings: settings))
+        #expect(!limits.allow(roam: true, toClearlyGood: true, at: bench.now, settings: settings))
+        #expect(limits.allow(roam: false, toClearlyGood: true, at: bench.now, settings: settings))
         departs(settings.switchLimit, isRoam: false)
-        #expect(!damping.allowsDeparture(at: bench.now, settings: settings))
+        #expect(!limits.allow(roam: false, toClearlyGood: true, at: bench.now, settings: settings))
         let later = bench.now + settings.switchLimitWindow + .milliseconds(1)
-        #expect(damping.allowsRoam(at: later, settings: settings))
-        #expect(damping.allowsDeparture(at: later, settings: settings))
+        #expect(limits.allow(roam: true, toClearlyGood: true, at: later, settings: settings))
+        #expect(limits.allow(roam: false, toClearlyGood: true, at: later, settings: settings))
     }
 
     @Test func doesNotRoamToTheAccessPointItIsOn() {
@@ -227,6 +225,10 @@ import Testing
         #expect(bench.isOnline)
         bench.measure(-72, for: .seconds(31))
         bench.send(.scanned(id: nil, [bench.observation(Bench.home, -70, channel: 5180, radio: 1)]))
+        bench.measure(-72, for: .seconds(12))
+        while bench.policy.scan != nil {
+            bench.finishScan([bench.observation(Bench.home, -70, channel: 5180, radio: 1)])
+        }
         #expect(bench.take().joins.last?.frequencies == [Frequency(megahertz: 5180)])
     }
 

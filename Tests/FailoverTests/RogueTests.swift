@@ -171,6 +171,7 @@ import Testing
                 [real(in: bench)] + (1...6).map { rogue(number * 6 + $0, in: bench) }
             }
             way.append(bench.targetBSSID == Self.proven)
+            bench.advance(by: .milliseconds(1))
             bench.joinFails(.timeout)
         }
         #expect(way == (0..<10).map { $0.isMultiple(of: 2) }, "\(way)")

@@ -98,7 +98,7 @@ import Testing
     // covers: rule/standby-weak
     @Test func aWeakLinkIsLeftForItWithoutAJoin() throws {
         var (bench, target) = try standingBy(validates: true)
-        bench.measure(-85, for: .seconds(12), every: .seconds(1))
+        bench.measure(-85, for: .seconds(2), every: .seconds(1))
         if bench.policy.scan != nil { bench.finishScan([bench.observation(Bench.backup, -45)]) }
         let actions = bench.take()
         #expect(actions.besides == [] && actions.joins == [])

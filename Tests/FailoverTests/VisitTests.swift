@@ -95,6 +95,7 @@ import Testing
 
     @Test func ofAStoredNetworkItSurvivesRoaming() {
         var (bench, _) = Self.visiting(isKept: true)
+        bench.advance(by: .seconds(20))
         bench.measure(-85, for: .seconds(60))
         while bench.policy.scan != nil {
             bench.finishScan([

@@ -64,6 +64,7 @@ extension FuzzTarget {
             case 2: handle(.renew)
             case 3: handle(.arp(input.bytes(28)))
             case 4: handle(.linkUp(hardware: DHCPSample.client, remembered: used))
+            case 5: handle(.doubted)
             default:
                 // An answer to the last question, with options of the input's choice.
                 let kind = DHCPMessage.Kind(rawValue: UInt8(input.byte() % 10)) ?? .ack

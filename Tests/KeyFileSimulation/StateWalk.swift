@@ -114,12 +114,7 @@ package struct StateWalk {
             lastFrequency: Frequency(megahertz: 2_412 + 5 * random.below(13)),
             lastFailure: random.below(3) == 0 ? .wrongKey : nil,
             verifiedAccessPoints: (0..<random.below(5)).compactMap { BSSID(bytes: [2, 0, 0, 0, 0, UInt8($0)]) },
-            lease: random.below(3) == 0 ? nil : lease(),
-            hourlyOutage: random.below(2) == 0
-                ? nil
-                : HourlyOutageRecord(
-                    day: UInt16(20_000 + random.below(1000)),
-                    seconds: (0..<24).map { _ in UInt8(max(0, random.below(400) - 144)) }))
+            lease: random.below(3) == 0 ? nil : lease())
     }
 
     private mutating func lease() -> StoredLease? {

@@ -196,7 +196,6 @@ func largestState(address: StaticAddress? = nil) throws -> StoredState {
         state.statistics[ssid] = NetworkStatistics(
             lastSeen: .max, lastSignal: -128, lastFrequency: Frequency(megahertz: 7115), lastFailure: .interfaceDown,
             verifiedAccessPoints: (1...4).compactMap { BSSID(bytes: [0xfe, 0xff, 0xff, 0xff, 0xff, $0]) }, lease: lease,
-            hourlyOutage: HourlyOutageRecord(day: .max, seconds: Array(repeating: .max, count: 24)),
             learnedMinimumSecurity: LearnedMinimumSecurity(code: 0x2f))
     }
     for letter in "abcdefgh" { state.replayCounters[String(repeating: letter, count: 32)] = .max }

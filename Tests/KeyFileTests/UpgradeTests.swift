@@ -130,6 +130,23 @@ import Testing
         #expect(found.count == 2)
     }
 
+    /// An earlier altnet stored losses by hour of the day. They are ignored, and the next change removes them.
+    @Test func aRetiredKindGoesWithTheNextChange() throws {
+        let (board, states) = try usedBoard(commits: 5)
+        let roots = [try #require(board.rootKey.load()).current]
+        let log = try RecordLog(on: board.disk, roots: roots)
+        let losses = Secret([4] + Array("Home".utf8) + [0x51, 0x2f] + Array(repeating: 9, count: 24))
+        try log.commit(log.cells.merging([CellID(kind: 152): losses, CellID(kind: 152, index: 1): Secret([])]) { $1 })
+        let store = try board.open()
+        #expect(store.report == [] && store.state == states.last)
+        var next = store.state
+        next.backupsRevision += 1
+        try store.commit(next)
+        #expect(try RecordLog(on: board.disk, roots: roots).cells.keys.allSatisfy { $0.kind != 152 })
+        let reopened = try board.open()
+        #expect(reopened.report == [] && reopened.state == next)
+    }
+
     /// The line that an altnet shows for a format of a later version, as that of version 2 does for this one.
     @Test func aLaterVersionIsRefusedInOneLine() throws {
         let (board, _) = try usedBoard(commits: 5)

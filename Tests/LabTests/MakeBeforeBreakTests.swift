@@ -285,9 +285,8 @@ extension Radios {
 
         /// A cable with a default route: the weak link is kept as it is.
         @Test(.extended) func aWeakLinkIsKeptWhileACableCarriesTheTraffic() async throws {
-            let settings = ["ALTNET_CRITICAL_CONFIRM_S": "3", "ALTNET_WEAK_CONFIRM_S": "3"]
             try await scenario("weak link beside a cable", accessPoints: 2) { lab in
-                let house = try await House(lab, backupSignal: -40, settings: settings)
+                let house = try await House(lab, backupSignal: -40)
                 let cable = try await lab.cable()
                 try await eventually(within: .seconds(10), "the device to notice the cable") {
                     house.device.status?.uplink == .wired

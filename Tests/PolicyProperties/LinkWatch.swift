@@ -93,7 +93,7 @@ struct LinkWatch {
             let thresholds = settings.thresholds(for: link.accessPoint.frequency)
             if signal < thresholds.weak + (doubt == nil ? 0 : settings.recovery) {
                 doubt = Doubt(since: doubt?.since ?? exchange.at, latest: exchange.at)
-            } else if let doubt, exchange.at - doubt.latest > settings.weakConfirmation {
+            } else if let doubt, exchange.at - doubt.latest > .seconds(60) {
                 // Until then a smoothed signal may lag behind.
                 self.doubt = nil
             }

@@ -15,7 +15,7 @@ struct ReplayCommand: ParsableCommand {
 
               ALTNET_RECORD=/var/lib/altnet/record         makes the agent record
               altnet-lab replay record
-              altnet-lab replay record --set margin=12 --set weakConfirmation=30s
+              altnet-lab replay record --set margin=12 --set betweenSwitches=30s
             """)
 
     @Argument(help: "The recorded file.")

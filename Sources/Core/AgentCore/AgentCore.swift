@@ -110,8 +110,6 @@ package struct AgentCore: Sendable {
     /// - Returns: effects to perform strictly in this order.
     package mutating func handle(_ event: AgentEvent, kernel: KernelSnapshot, at now: ClockReading) -> [Effect] {
         (self.kernel, self.now) = (kernel, now)
-        // A board without a battery-backed clock gets the time only once it is online.
-        if learned.wallClockOffset != nil { sendWallClock() }
         dispatch(event)
         reviewMinimumSecurity()
         reviewStaged()
@@ -188,7 +186,6 @@ package struct AgentCore: Sendable {
             exchangeStations()
             emit(.use(inUse))
         }
-        sendWallClock()
         publishNetworks()
         if let pending = state.pendingSwitch { resume(pending) }
     }

@@ -34,9 +34,7 @@ extension DHCPClient {
         switch (state, message.kind) {
         case (.selecting, .offer): return offered(message, exchange, at: now)
         case (.selecting, .ack) where message.options[.rapidCommit] != nil:
-            guard let lease = read(message, exchange.began) else { return refused(message, exchange.began) }
-            guard isWelcome(lease, exchange) else { return [] }
-            return bind(lease, ConflictDetection(of: lease.address, at: now), at: now) + flaws(message)
+            return committed(message, exchange, at: now)
 
         case (.rebooting(let reboot), .ack):
             return acknowledged(message, reboot.exchange, reboot.lease, reboot.conflict, at: now)
@@ -59,8 +57,20 @@ extension DHCPClient {
             return report(.nak(server: server, text: text(message))) + restart(without: server, at: now)
         case (.requesting, .ack), (.requesting, .nak): return report(.otherServer(server))
 
+        case (.bound(let binding), .offer):
+            guard case .discovering = binding.phase else { return [] }
+            return offered(message, exchange, at: now)
         case (.bound(let binding), .ack): return acknowledged(message, exchange, by: server, binding, at: now)
         case (.bound(var binding), .nak):
+            switch binding.phase {
+            case .discovering: return []
+            case .requesting(let request):
+                guard server == request.offer.server else { return report(.otherServer(server)) }
+                binding.phase = .quiet
+                state = .bound(binding)
+                return report(.nak(server: server, text: text(message)))
+            case .quiet, .confirming, .renewing, .rebinding: break
+            }
             let isOwn = server == binding.lease.server
             if case .renewing = binding.phase, !isOwn { return report(.otherServer(server)) }
             let wait = isOwn ? .zero : DHCPTiming.refusalWaitInUse
@@ -90,6 +100,13 @@ extension DHCPClient {
         return request(offer, seconds: seconds(at: exchange.began), transaction: exchange.transaction, at: now)
     }
 
+    /// Handles the ACK for a DISCOVER (RFC 4039).
+    private mutating func committed(_ message: DHCPMessage, _ exchange: Exchange, at now: Instant) -> [Effect] {
+        guard let lease = read(message, exchange.began) else { return refused(message, exchange.began) }
+        guard isWelcome(lease, exchange) else { return [] }
+        return bind(lease, ConflictDetection(of: lease.address, at: now), at: now) + flaws(message)
+    }
+
     /// Returns true for any offer after the quick retransmissions; before, only if neither its server nor its address
     /// has failed.
     private func isWelcome(_ offer: Lease, _ exchange: Exchange) -> Bool {
@@ -115,8 +132,15 @@ extension DHCPClient {
     private mutating func acknowledged(
         _ message: DHCPMessage, _ exchange: Exchange, by server: IPv4Address?, _ binding: Binding, at now: Instant
     ) -> [Effect] {
-        if case .renewing = binding.phase, server != binding.lease.server {
-            return report(.otherServer(server))
+        switch binding.phase {
+        case .renewing where server != binding.lease.server: return report(.otherServer(server))
+        case .discovering: return message.options[.rapidCommit] == nil ? [] : committed(message, exchange, at: now)
+        case .requesting(let request):
+            guard server == request.offer.server else { return report(.otherServer(server)) }
+            let conflict = ConflictDetection(of: request.offer.address, at: now)
+            return acknowledged(message, exchange, request.offer, conflict, at: now)
+                ?? refused(message, exchange.began)
+        case .quiet, .confirming, .renewing, .rebinding: break
         }
         guard var lease = read(message, exchange.began) else { return refused(message, exchange.began) }
         guard lease.address == binding.lease.address else { return report(.otherAddress(lease.address)) }
@@ -126,7 +150,7 @@ extension DHCPClient {
         } else {
             binding.gateway = GatewayCheck(of: lease, from: hardware, isKnown: false, at: now)
         }
-        (binding.lease, binding.phase) = (lease, .quiet)
+        (binding.lease, binding.phase, binding.isDoubted) = (lease, .quiet, false)
         state = .bound(binding)
         return contradicted(exchange) + [.use(lease, isConfirmed: true), .remember(lease)] + flaws(message)
     }
@@ -203,9 +227,13 @@ extension DHCPClient {
             return perform(findings, about: lease, at: now)
         case .bound(var binding):
             var effects: [Effect] = []
-            if case .found(let found) = binding.gateway?.heard(message) {
+            switch binding.gateway?.heard(message) {
+            case .found(let found):
                 (binding.lease.gatewayHardware, binding.gateway) = (found, nil)
                 effects = [.remember(binding.lease)]
+            case .other(let other) where binding.isDoubted:
+                effects = report(.otherGateway(other)) + discover(&binding, at: now)
+            case .same, .other, nil: break
             }
             let findings = binding.conflict.heard(message, at: now, isInUse: true, from: hardware)
             state = .bound(binding)

@@ -46,7 +46,12 @@ extension DHCPClient {
         let request = Request(
             offer: offer, seconds: seconds, exchange: Exchange(transaction: transaction, at: now, next: now + wait),
             conflict: ConflictDetection(of: offer.address, at: now))
-        state = .requesting(request)
+        if case .bound(var binding) = state {
+            binding.phase = .requesting(request)
+            state = .bound(binding)
+        } else {
+            state = .requesting(request)
+        }
         return [self.request(request)]
     }
 
@@ -141,6 +146,27 @@ extension DHCPClient {
         }
     }
 
+    /// Asks the gateway and the servers about the address in use.
+    mutating func doubted(at now: Instant) -> [Effect] {
+        guard case .bound(var binding) = state else { return [] }
+        (began, reported) = (now, [])
+        let exchange = exchange(at: now)
+        (binding.phase, binding.isDoubted) = (.confirming(exchange), true)
+        let isKnown = binding.lease.gatewayHardware != nil
+        binding.gateway = GatewayCheck(of: binding.lease, from: hardware, isKnown: isKnown, at: now)
+        state = .bound(binding)
+        return [reconfirmation(of: binding.lease, exchange, at: now)]
+    }
+
+    /// Searches for another address. The one in use stays meanwhile.
+    mutating func discover(_ binding: inout Binding, at now: Instant) -> [Effect] {
+        hint = settings.isAnonymous ? nil : binding.lease.address
+        let exchange = exchange(at: now)
+        (binding.phase, binding.isDoubted) = (.discovering(exchange), false)
+        state = .bound(binding)
+        return [discovery(exchange, at: now)]
+    }
+
     mutating func renew(_ binding: inout Binding, at now: Instant) -> [Effect] {
         reported = []
         let exchange = exchange(at: now, until: binding.lease.rebinding)
@@ -217,17 +243,33 @@ extension DHCPClient {
             case .renewing where lease.rebinding <= now: return report(.noAnswer) + rebind(&binding, at: now)
             case .quiet, .renewing: return renew(&binding, at: now)
             case .rebinding: return rebind(&binding, at: now)
+            case .confirming(let exchange) where exchange.sent >= DHCPTiming.confirmCount && binding.isDoubted:
+                return report(.noAnswer) + discover(&binding, at: now)
+            case .confirming(let exchange) where exchange.sent >= DHCPTiming.confirmCount,
+                .discovering(let exchange) where exchange.sent >= DHCPTiming.confirmCount:
+                // Keeps the lease without an answer (RFC 2131, 3.2).
+                binding.phase = .quiet
+                state = .bound(binding)
+                return report(.noAnswer)
+            case .requesting(let request) where request.exchange.sent >= DHCPTiming.requestCount:
+                binding.phase = .quiet
+                state = .bound(binding)
+                return report(.noAnswer)
             case .confirming(var exchange):
-                guard exchange.sent < DHCPTiming.confirmCount else {
-                    // Keeps the lease without an answer, because the gateway matches it (RFC 2131, 3.2; RFC 4436, 2).
-                    binding.phase = .quiet
-                    state = .bound(binding)
-                    return report(.noAnswer)
-                }
                 repeats(&exchange, at: now)
                 binding.phase = .confirming(exchange)
                 state = .bound(binding)
                 return [reconfirmation(of: lease, exchange, at: now)]
+            case .discovering(var exchange):
+                repeats(&exchange, at: now)
+                binding.phase = .discovering(exchange)
+                state = .bound(binding)
+                return [discovery(exchange, at: now)]
+            case .requesting(var request):
+                repeats(&request.exchange, at: now)
+                binding.phase = .requesting(request)
+                state = .bound(binding)
+                return [self.request(request)]
             }
         }
         let question = binding.gateway?.due(at: now)

@@ -53,6 +53,8 @@ public struct DHCPClient {
         case linkUp(
             hardware: HardwareAddress, siblings: Set<HardwareAddress> = [], remembered: Lease?, isDated: Bool = true)
         case roamed
+        /// Nothing gets through. The address stays in use until a server refuses it or gives another one.
+        case doubted
         case linkDown
         /// Received packet, starting with the IPv4 header.
         case packet([UInt8], checksum: ChecksumState = .complete)
@@ -126,11 +128,16 @@ public struct DHCPClient {
         var phase: Phase
         var conflict: ConflictDetection
         var gateway: GatewayCheck?
+        /// Whether to search for another address if no server answers.
+        var isDoubted = false
 
         enum Phase: Hashable, Sendable {
             case quiet
             /// Checks if the lease is still valid, for example after roaming.
             case confirming(Exchange)
+            /// Searches for another address.
+            case discovering(Exchange)
+            case requesting(Request)
             case renewing(Exchange)
             case rebinding(Exchange)
 
@@ -138,7 +145,10 @@ public struct DHCPClient {
                 get {
                     switch self {
                     case .quiet: nil
-                    case .confirming(let exchange), .renewing(let exchange), .rebinding(let exchange): exchange
+                    case .confirming(let exchange), .discovering(let exchange), .renewing(let exchange),
+                        .rebinding(let exchange):
+                        exchange
+                    case .requesting(let request): request.exchange
                     }
                 }
                 set {
@@ -146,6 +156,10 @@ public struct DHCPClient {
                     switch self {
                     case .quiet: break
                     case .confirming: self = .confirming(newValue)
+                    case .discovering: self = .discovering(newValue)
+                    case .requesting(var request):
+                        request.exchange = newValue
+                        self = .requesting(request)
                     case .renewing: self = .renewing(newValue)
                     case .rebinding: self = .rebinding(newValue)
                     }
@@ -168,6 +182,7 @@ extension DHCPClient {
         case .arp(let bytes): effects += heard(bytes, at: now)
         case .timer: break
         case .roamed: effects += roamed(at: now)
+        case .doubted: effects += doubted(at: now)
         case .renew:
             if case .bound(var binding) = state, binding.phase == .quiet { effects += renew(&binding, at: now) }
         case .release: effects += release()
@@ -211,7 +226,8 @@ extension DHCPClient.Binding {
         let own =
             switch phase {
             case .quiet: lease.renewal
-            case .confirming(let exchange), .rebinding(let exchange): exchange.deadline
+            case .confirming(let exchange), .discovering(let exchange), .rebinding(let exchange): exchange.deadline
+            case .requesting(let request): request.exchange.deadline
             case .renewing(let exchange): min(exchange.next, lease.rebinding)
             }
         return min(own, lease.expiry)

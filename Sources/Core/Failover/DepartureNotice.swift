@@ -118,7 +118,7 @@ extension FailoverPolicy {
     mutating func followNotice(_ link: Link, at now: Instant, _ actions: inout [PolicyAction]) -> Bool {
         guard let notice = departureNotice else { return false }
         guard notice.bssid == link.accessPoint.bssid, now < notice.until,
-            roamDamping.allowsRoam(at: now, settings: settings)
+            limits.allow(roam: true, toClearlyGood: true, at: now, settings: settings)
         else {
             departureNotice = nil
             return false
@@ -131,7 +131,7 @@ extension FailoverPolicy {
             }
             return false
         }
-        let level = weakness.judge.level.map { settings.headroom($0, on: link.accessPoint.frequency) }
+        let level = monitor.level.map { settings.headroom($0, on: link.accessPoint.frequency) }
         let other = accessPoints(at: now, since: notice.since).first { candidate in
             candidate.network.id == link.network && candidate.bss.bssid != notice.bssid
                 && candidate.rank.reputation <= .suspect && isOpen(candidate, at: now)

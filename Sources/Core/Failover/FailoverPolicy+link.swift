@@ -7,8 +7,7 @@ extension FailoverPolicy {
     ///   - isUnseen: whether the radio has to find the network by itself, for it does not scan.
     mutating func join(
         _ network: NetworkID, at bss: BSS?, isUnseen: Bool = false, purpose: Purpose, cause: PolicyDecision.Cause,
-        at now: Instant,
-        _ actions: inout [PolicyAction]
+        costs: PolicyDecision.Costs? = nil, at now: Instant, _ actions: inout [PolicyAction]
     ) {
         if purpose == .automatic, isStandby(network) {
             return leaveForStandby(network, because: cause, at: now, &actions)
@@ -21,7 +20,7 @@ extension FailoverPolicy {
             leavesAWorkingLink = purpose == .automatic && link.uselessness == nil
             if !isBeside {
                 left(
-                    link, byOwnChoice: purpose == .automatic && link.network != network, isEnd: isEnding,
+                    link, byOwnChoice: purpose == .automatic && link.network != network, isEnd: isBreaking,
                     at: now)
                 actions.append(.watchSignal(nil))
             }
@@ -32,7 +31,7 @@ extension FailoverPolicy {
             record(
                 purpose == .standby ? .standby : .join, from: current, to: network, fromBSSID: phase.accessPoint?.bssid,
                 toBSSID: bss?.bssid, cause,
-                considered: considered, at: now, &actions)
+                considered: considered, costs: costs, at: now, &actions)
         }
         epoch += 1
         histories[network, default: NetworkHistory()].setOut(for: bss?.bssid, at: now)
@@ -42,7 +41,8 @@ extension FailoverPolicy {
             Attempt(
                 network: network, bssid: isUnseen ? nil : bss?.bssid, epoch: epoch, purpose: purpose, cause: cause,
                 began: now,
-                addressLimit: histories[network]?.moves.addressLimit(insteadOfBadLink: isJammed || isSoonLosingFrames),
+                addressLimit: histories[network]?.moves.addressLimit(insteadOfBadLink: isCongested || isLosingFrames),
+                addressPatience: addressPatience(of: network, for: purpose, at: now),
                 deadline: now
                     + (isUnseen || isUnverified(bss?.bssid, of: network) ? settings.unprovenLimit : settings.joinLimit),
                 replaceableFrom: purpose == .automatic && !isBeside && !isUnseen
@@ -57,8 +57,7 @@ extension FailoverPolicy {
             successorLink = LinkMachine(joining)
             actions.append(.joinBeside(target))
         } else {
-            weakness = Weakness()
-            jam = Jam()
+            watchAnew()
             link = LinkMachine(joining)
             actions.append(.join(target))
         }
@@ -79,7 +78,7 @@ extension FailoverPolicy {
     ) {
         if before.bssid != after.bssid {
             opened(network, after)
-            if role == .inUse { (weakness, jam) = (Weakness(), Jam()) }
+            if role == .inUse { watchAnew() }
         } else if let frequency = after.frequency {
             scanCache.moved(after.bssid, of: network, to: frequency)
         }
@@ -111,14 +110,12 @@ extension FailoverPolicy {
     ) {
         if attempt.purpose == .standby { return standsBy(attempt, accessPoint, at: now) }
         let network = attempt.network
-        (lastLoss, radioReturn) = (nil, nil)
         if role == .successor { takeOver(attempt, accessPoint, at: now, &actions) }
         histories[network, default: NetworkHistory()].joined()
         histories[network]?.worked(at: accessPoint.bssid)
         if role == .inUse, let began = attempt.began { histories[network]?.moves.joined(after: now - began) }
         search = Search()
-        weakness = Weakness()
-        jam = Jam()
+        watchAnew()
         if attempt.cause != .preferred { preferredReturn.scanAgain(at: now + settings.preferredScan.first) }
         if network == preferred { preferredReturn.hasReturned(at: now) }
         if unseenScans.next == nil { unseenScans.next = now + settings.scanInterval.unseenDelay }
@@ -140,7 +137,7 @@ extension FailoverPolicy {
         _ attempt: Attempt, _ failure: JoinFailure, _ role: Role, at now: Instant, _ actions: inout [PolicyAction]
     ) {
         let signal = scanCache.best(of: attempt.network, since: now - settings.joinLimit)?.signal
-        if failure == .noAddress, attempt.leavesALivingLink { histories[attempt.network]?.moves.addressWasLate() }
+        if failure == .noAddress { histories[attempt.network]?.moves.addressWasLate() }
         let saysNothing = attempt.isUnseen && !saysSomething(failure)
         if !saysNothing {
             record(
@@ -224,6 +221,17 @@ extension FailoverPolicy {
         }
     }
 
+    /// Time that the address of a join always gets. A command has to end soon.
+    private func addressPatience(of network: NetworkID, for purpose: Purpose, at now: Instant) -> Duration {
+        let isAlone = purpose == .automatic && current == nil && !hasOther(than: network, at: now)
+        let limit = isAlone ? settings.addressLimit : nil
+        let patience = histories[network]?.moves.addressPatience(withoutOthers: limit) ?? .zero
+        switch purpose {
+        case .automatic, .standby: return patience
+        case .commanded, .rollback: return min(patience, settings.addressLimit * 2)
+        }
+    }
+
     /// Whether another network was seen lately that can be joined.
     private func hasOther(than network: NetworkID, at now: Instant) -> Bool {
         networks.contains { other in
@@ -248,7 +256,6 @@ extension FailoverPolicy {
         _ link: Link, _ cause: PolicyDecision.Cause, _ end: LinkEnd, at now: Instant, _ actions: inout [PolicyAction]
     ) {
         record(.lost, from: link.network, fromBSSID: link.accessPoint.bssid, cause, at: now, &actions)
-        lastLoss = LossRecord(link: link, at: now, histories: histories, losses: losses)
         left(link, byOwnChoice: cause != .interfaceDown, isEnd: end != .ownDoing, at: now)
         if end != .ownDoing {
             histories[link.network, default: NetworkHistory()].gone(at: now)
@@ -276,7 +283,6 @@ extension FailoverPolicy {
 
     /// That a link ends which was in use blocks nothing, however often it happens.
     private mutating func wasLost(_ link: Link, at now: Instant) {
-        losses.lost(link.accessPoint.bssid, at: now, settings: settings)
         guard now - link.since < settings.shortLink else { return }
         histories[link.network, default: NetworkHistory()].stumbled(after: .zero, at: now, settings: settings)
     }
@@ -289,7 +295,7 @@ extension FailoverPolicy {
     mutating func left(_ link: Link, byOwnChoice: Bool, isEnd: Bool, at now: Instant) {
         histories[link.network]?.moves.lasted(now - link.since, isEnd: isEnd)
         if now - link.since >= settings.shortLink { histories[link.network]?.held() }
-        if link.network == preferred, isJammed { preferredReturn.leftJammed(at: now, settings: settings) }
+        if link.network == preferred, isCongested { preferredReturn.leftJammed(at: now, settings: settings) }
         guard link.cause == .preferred, byOwnChoice else { return }
         preferredReturn.left(after: now - link.since, settings: settings)
     }
@@ -317,11 +323,9 @@ extension FailoverPolicy {
         refusedScans.endPause()
         if isUp {
             search.startOver(at: now, settings: settings)
-            radioReturn?.radioIsBack(at: now)
             proceed(at: now, &actions)
         } else {
             scan = nil
-            radioWentAway(at: now)
             interrupt(.interfaceDown, at: now, &actions)
         }
     }
@@ -346,8 +350,6 @@ extension FailoverPolicy {
         } else if case .online(let link) = phase, failure == .interfaceDown {
             let hasSuccessor = successor != nil
             lose(link, .interfaceDown, .ownDoing, at: now, &actions)
-            lastLoss = nil
-            returnAfterRadio(to: link)
             // The other interface goes on with it.
             if hasSuccessor { return }
         }

@@ -67,7 +67,7 @@ extension FailoverPolicy {
             case .addressGone(let link): addressGone(link, at: now, &actions)
             case .found(let link, let finding): found(finding, on: link, at: now, &actions)
             case .judgeAnew(let link):
-                if link.uselessness != nil { weakness.nextScan = now }
+                if link.uselessness != nil { escape.next = now }
                 watchSignal(of: link.accessPoint, &actions)
             }
         }
@@ -91,11 +91,9 @@ extension FailoverPolicy {
         guard case .online(let before) = phase, let successorLink else { return }
         link = successorLink
         self.successorLink = nil
-        left(before, byOwnChoice: attempt.purpose == .automatic, isEnd: isEnding, at: now)
+        left(before, byOwnChoice: attempt.purpose == .automatic, isEnd: isBreaking, at: now)
         switch attempt.cause {
-        case .weak, .fading, .critical, .failure:
-            roamDamping.departs(
-                from: before.accessPoint.bssid, to: accessPoint.bssid, isRoam: false, at: now, settings: settings)
+        case .weak, .fading, .critical, .jammed: limits.departs(isRoam: false, at: now, settings: settings)
         default: break
         }
         if visit?.network != attempt.network { visit = nil }
@@ -108,7 +106,7 @@ extension FailoverPolicy {
         guard let successorLink, let epoch = successorLink.phase.epoch else { return }
         self.successorLink = nil
         if visit?.network != successorLink.phase.network { visit = nil }
-        weakness = Weakness()
+        watchAnew()
         search = Search(cause: cause)
         search.startOver(at: now, settings: settings)
         link = successorLink
@@ -138,25 +136,20 @@ extension FailoverPolicy {
         case .open: break
         case .useful:
             history.wasUseful(over: link.accessPoint.bssid, at: now)
-            wayOut.ledSomewhere()
+            noInternetMoves.ended()
         case .usefulAgain:
             history.wasUseful(over: link.accessPoint.bssid, at: now)
-            wayOut.ledSomewhere()
-            weakness.isReported = false
-            weakness.scans = 0
+            noInternetMoves.ended()
+            escape.isReported = false
+            escape.count = 0
             record(.usable, to: link.network, toBSSID: link.accessPoint.bssid, link.cause, at: now, &actions)
         case .useless(let failure):
             history.wasUseless(failure, over: link.accessPoint.bssid, at: now, settings: settings)
-            wayOut.ledNowhere(at: now)
-            history.lostByHour.lost(Self.lostUntilUseless, in: hour(of: now))
             record(
                 .unusable, from: link.network, fromBSSID: link.accessPoint.bssid, .failure(failure), at: now, &actions)
-            weakness.nextScan = now
+            escape.next = now
         }
         histories[link.network] = history
         proceed(at: now, &actions)
     }
-
-    /// What it takes to find out that a network leads nowhere, in seconds: half of the time between two probes, and three of them.
-    private static let lostUntilUseless = 20.0
 }

@@ -7,19 +7,20 @@ struct Candidate: Hashable {
     let rank: Rank
 }
 
-/// Ranks are compared part by part, the first difference decides: no amount of signal makes up for an earlier part.
+/// Ranks are compared part by part, and the first difference decides: no signal makes up for an earlier part.
 struct Rank: Hashable, Comparable {
     let reputation: NetworkHistory.Reputation
     let quality: Quality
-    /// Links to it were lost again and again of late.
-    let isUnstable: Bool
-    /// Among networks of one quality the one that the device belongs in comes first.
+    /// The access points of a network that failed take turns: when this one and its like had theirs.
+    let turn: Instant
+    /// Whether links to its network end soon, or it had no internet of late.
+    let isUnreliable: Bool
     let isPreferred: Bool
     /// It encrypts nothing, and another access point of the network does.
     let isPlainHalf: Bool
     /// Whether the network's key has opened it: names are free to take.
     let isProven: Bool
-    /// How far the signal is above where its band gets weak, in dB: so that bands can be compared.
+    /// Signal above the weak threshold of its band, in dB, so that bands can be compared.
     let headroom: Int
     let order: Int
     let bssid: BSSID
@@ -30,16 +31,17 @@ struct Rank: Hashable, Comparable {
         static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
     }
 
-    /// Whether `left` is to be preferred.
+    /// Whether `left` comes first.
     static func < (left: Self, right: Self) -> Bool {
-        let key = (left.key, right.key)
-        return key.0 == key.1 ? left.bssid < right.bssid : key.0 < key.1
+        left.key == right.key ? left.tieBreak < right.tieBreak : left.key < right.key
     }
 
-    private var key: (Int, Int, Int, Int, Int) {
-        let claims = (isUnstable ? 8 : 0) + (isPreferred ? 0 : 4) + (isPlainHalf ? 2 : 0) + (isProven ? 0 : 1)
-        return (reputation.rawValue, quality.rawValue, claims, -headroom, order)
+    private var key: (Int, Int, Instant, Int, Int) {
+        let claims = (isUnreliable ? 8 : 0) + (isPreferred ? 0 : 4) + (isPlainHalf ? 2 : 0) + (isProven ? 0 : 1)
+        return (reputation.rawValue, quality == .faint ? 1 : 0, turn, quality.rawValue, claims)
     }
+
+    private var tieBreak: (Int, Int, BSSID) { (-headroom, order, bssid) }
 }
 
 extension PolicySettings {
@@ -51,66 +53,38 @@ extension FailoverPolicy {
     /// The network that the device belongs in.
     var preferred: NetworkID? { (visit ?? choice)?.network ?? networks.first(where: \.isPreferred)?.id }
 
-    /// The strongest access point of a network, if it was seen just now and not only before it got lost.
-    ///
-    /// - Parameter earliest: older observations do not count either.
+    /// The best access point of a network that was seen lately. One that is blocked is better than none.
+    /// - Parameter earliest: start of the time in which it was seen; nil for the last `freshness`.
     func observation(of network: NetworkID, at now: Instant, since earliest: Instant? = nil) -> BSS? {
-        let start = horizon(of: network, at: now, since: earliest)
-        let history = histories[network]
-        // Of one that is blocked it is better to know than of none.
-        let all = scanCache.accessPoints(of: network, since: start)
-        let open = all.filter { !(history?.isBlocked($0.bssid, at: now) ?? false) }
-        // If the network failed, its access points take turns; one with a very weak signal still comes last.
-        let isSuspect = history?.block != nil
-        func key(_ bss: BSS) -> (Int, Instant, Instant, Int, Int, BSSID) {
-            let isFaint = quality(of: bss) == .faint
-            let isDeadEnd = history?.isDeadEnd(bss.bssid, at: now) ?? false
-            if isSuspect, let history {
-                let turns = (history.turn(of: bss.bssid), history.triedAt(bss.bssid) ?? .distantPast)
-                return ((isFaint ? 2 : 0) + (isDeadEnd ? 1 : 0), turns.0, turns.1, 0, -headroom(of: bss), bss.bssid)
-            }
-            let isDoubted = history?.isDoubted(bss.bssid, at: now) ?? false
-            let claims =
-                16 * quality(of: bss).rawValue + (isDeadEnd ? 8 : 0)
-                + (losses.isUnstable(bss.bssid, at: now, settings: settings) ? 4 : 0)
-                + (isPlainHalf(bss, of: network, at: now) ? 2 : 0)
-                + (history?.proven.contains(bss.bssid) ?? false ? 0 : 1)
-            // Those that are doubted have their turns as well.
-            let turn = isDoubted ? history?.triedAt(bss.bssid) ?? .distantPast : .distantPast
-            return ((isFaint ? 2 : 0) + (isDoubted ? 1 : 0), turn, .distantPast, claims, -headroom(of: bss), bss.bssid)
-        }
-        return (open.isEmpty ? all : open).min { key($0) < key($1) }
-    }
-
-    /// Observations from before this say nothing about now.
-    private func horizon(of network: NetworkID, at now: Instant, since earliest: Instant?) -> Instant {
-        var start = now - settings.freshness
-        if let earliest { start = max(start, earliest) }
-        if let gone = histories[network]?.goneSince { start = max(start, gone + .milliseconds(1)) }
-        return start
+        guard let known = self.network(network) else { return nil }
+        let all = accessPoints(of: known, order: 0, at: now, since: max(earliest ?? .distantPast, now - settings.freshness))
+        return (all.first { !(histories[network]?.isBlocked($0.bss.bssid, at: now) ?? false) } ?? all.first)?.bss
     }
 
     func isBlocked(_ network: NetworkID, at now: Instant) -> Bool { histories[network]?.isBlocked(at: now) ?? false }
 
     private func headroom(of bss: BSS) -> Int { settings.headroom(bss.signal, on: bss.frequency) }
 
-    /// Each known network in range by its best access point, the best network first.
+    /// The best access point of each known network in range, the best network first.
     func candidates(at now: Instant) -> [Candidate] {
         networks.enumerated().compactMap { order, network in
             observation(of: network.id, at: now).map { candidate($0, of: network, order: order, at: now) }
         }.sorted { $0.rank < $1.rank }
     }
 
-    /// Every access point of a known network in range, the best first.
-    func accessPoints(at now: Instant, since earliest: Instant? = nil) -> [Candidate] {
+    /// All access points of known networks in range, the best first.
+    /// - Parameter start: when they were seen at the earliest; nil for the last `freshness`.
+    func accessPoints(at now: Instant, since start: Instant? = nil) -> [Candidate] {
         networks.enumerated().flatMap { order, network in
-            // If the network failed, its access points take turns, one at a time.
-            let all =
-                histories[network.id]?.block != nil
-                ? [observation(of: network.id, at: now, since: earliest)].compactMap(\.self)
-                : scanCache.accessPoints(of: network.id, since: horizon(of: network.id, at: now, since: earliest))
-            return all.map { candidate($0, of: network, order: order, at: now) }
+            accessPoints(of: network, order: order, at: now, since: start ?? now - settings.freshness)
         }.sorted { $0.rank < $1.rank }
+    }
+
+    private func accessPoints(of network: KnownNetwork, order: Int, at now: Instant, since start: Instant) -> [Candidate] {
+        // An observation from before the network got lost says nothing.
+        let gone = histories[network.id]?.goneSince.map { $0 + .milliseconds(1) } ?? .distantPast
+        return scanCache.accessPoints(of: network.id, since: max(start, gone))
+            .map { candidate($0, of: network, order: order, at: now) }.sorted { $0.rank < $1.rank }
     }
 
     /// Whether nothing is held against joining an access point now.
@@ -142,12 +116,16 @@ extension FailoverPolicy {
     }
 
     func candidate(_ bss: BSS, of network: KnownNetwork, order: Int, at now: Instant) -> Candidate {
+        let history = histories[network.id]
+        let takesTurns = history?.block != nil || history?.isDoubted(bss.bssid, at: now) ?? false
         let rank = Rank(
-            reputation: histories[network.id]?.reputation(of: bss.bssid, at: now) ?? .sound, quality: quality(of: bss),
-            isUnstable: losses.isUnstable(bss.bssid, at: now, settings: settings),
-            isPreferred: network.id == preferred, isPlainHalf: isPlainHalf(bss, of: network.id, at: now),
-            isProven: histories[network.id]?.proven.contains(bss.bssid) ?? false, headroom: headroom(of: bss),
-            order: order, bssid: bss.bssid)
+            reputation: history?.reputation(of: bss.bssid, at: now) ?? .sound, quality: quality(of: bss),
+            turn: takesTurns ? history?.turn(of: bss.bssid) ?? .distantPast : .distantPast,
+            isUnreliable: history.map { $0.moves.isShortLived || $0.isDeadEnd(bss.bssid, at: now) } ?? false,
+            isPreferred: network.id == preferred,
+            isPlainHalf: isPlainHalf(bss, of: network.id, at: now),
+            isProven: history?.proven.contains(bss.bssid) ?? false, headroom: headroom(of: bss), order: order,
+            bssid: bss.bssid)
         return Candidate(network: network, bss: bss, rank: rank)
     }
 
@@ -196,66 +174,18 @@ extension FailoverPolicy {
         return objection(to: bss, of: network, at: now) ?? .outranked
     }
 
-    /// Why an access point is not worth leaving the living link for, as far as signals go; nil if it is, or if there is
-    /// none.
+    /// Why signals speak against leaving the link for an access point; nil if they do not, or without a link.
     func objection(to bss: BSS, of network: NetworkID, at now: Instant) -> PolicyDecision.Verdict? {
-        guard case .online(let link) = phase, link.uselessness == nil, let gain = gain(of: bss, in: network) else {
-            return nil
-        }
-        if scanCache.steadySignal(of: bss, in: network) < settings.thresholds(for: bss.frequency).minimumSignal {
-            return .belowFloor
-        }
-        // Between a link that breaks and one that is good there is no dance.
-        let isEscape = weakness.verdict >= .fading && quality(of: bss) == .good
-        // Where frames are lost already, little is much, and staying that has cost as much as the move is reason enough.
-        let isPaid = isLosingFrames && isMovePaid(from: link, to: network)
-        let margin =
-            isRoamInTime(to: network)
-            ? roamMargin(against: bss.bssid, at: now)
-            : isEscape || isPaid
-                ? isLosingFrames ? settings.margin / 2 : settings.margin : margin(against: bss.bssid, at: now)
-        return gain < margin ? .withinMargin(gain) : nil
-    }
-
-    /// Whether the link in use is so weak that frames are lost on it.
-    var isLosingFrames: Bool {
-        guard let accessPoint = phase.accessPoint, let level = weakness.judge.level else { return false }
-        return level < settings.thresholds(for: accessPoint.frequency).minimumSignal
-    }
-
-    /// Whether it is near that: then a move does not wait until it is paid.
-    var isSoonLosingFrames: Bool {
-        guard let accessPoint = phase.accessPoint, let level = weakness.judge.level else { return false }
-        return level < settings.thresholds(for: accessPoint.frequency).minimumSignal + Self.nearness
-    }
-
-    /// In dB.
-    private static let nearness = 3
-
-    /// Whether a move is one inside the network, which costs next to nothing, from a link that is about to lose frames.
-    private func isRoamInTime(to network: NetworkID) -> Bool { network == current && isSoonLosingFrames }
-
-    /// How much better an access point has to be for that, in dB: more where it was just left.
-    private func roamMargin(against bssid: BSSID, at now: Instant) -> Int {
-        roamDamping.wasLeft(bssid, at: now, settings: settings)
-            ? max(settings.roamMargin, settings.margin / 2) : settings.roamMargin
-    }
-
-    /// How much better than the link in use an access point is, in dB.
-    func gain(of bss: BSS, in network: NetworkID) -> Int? {
-        guard let accessPoint = phase.accessPoint, let level = weakness.judge.level else { return nil }
-        return gain(of: bss, in: network, over: level, on: accessPoint.frequency)
-    }
-
-    /// The same over a signal in dBm.
-    func gain(of bss: BSS, in network: NetworkID, over level: Int, on frequency: Frequency?) -> Int {
-        settings.headroom(scanCache.steadySignal(of: bss, in: network), on: bss.frequency)
-            - settings.headroom(level, on: frequency)
-    }
-
-    /// How much better than the living link an access point has to be, in dB.
-    func margin(against bssid: BSSID, at now: Instant) -> Int {
-        settings.margin + roamDamping.damping(of: bssid, at: now, settings: settings)
+        guard case .online(let link) = phase, link.uselessness == nil,
+            let level = comparableLevel(of: link, at: now)
+        else { return nil }
+        let steady = scanCache.steadySignal(of: bss, in: network)
+        if steady < settings.thresholds(for: bss.frequency).minimumSignal { return .belowFloor }
+        let gain =
+            settings.headroom(steady, on: bss.frequency) - settings.headroom(level, on: link.accessPoint.frequency)
+        if isCongested { return nil }
+        // Where frames get lost each decibel counts.
+        return gain < (isLosingFrames ? settings.roamMargin : settings.margin) ? .withinMargin(gain) : nil
     }
 }
 
@@ -290,11 +220,6 @@ extension FailoverPolicy {
 
     /// The mobility domain that an access point of a known network announces; nil where it does no fast transition.
     public func mobility(of bssid: BSSID) -> MobilityDomain? { scanCache.mobility(of: bssid) }
-
-    /// The losses of a network by hour of the day, to be kept over a restart; nil for none.
-    public func hourlyOutage(of network: NetworkID, at now: Instant) -> StoredHourlyOutage? {
-        histories[network]?.lostByHour.kept(on: hour(of: now).day)
-    }
 
     /// The access points that have completed a handshake with a network's key, four at most, the latest first. Of a
     /// network that has no key there are none.

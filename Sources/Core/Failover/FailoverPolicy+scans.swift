@@ -95,11 +95,6 @@ extension FailoverPolicy {
         return true
     }
 
-    /// Whether a scan on the living link is paid from the larger share.
-    func isScanUrgent(because reason: ScanOrder.Reason) -> Bool {
-        weakness.verdict >= .weak || reason == .weak && weakness.verdict > .fine && isLosingFrames
-    }
-
     /// The names to call hidden networks by, from scan to scan beginning with another one: a radio can call only so
     /// many.
     private var hiddenNames: [SSID] {
@@ -119,6 +114,7 @@ extension FailoverPolicy {
                 histories[network.id]?.seenUntried(bss, at: now)
             }
         }
+        if case .online(let link) = phase { countBenefit(of: link, at: now) }
         // The end of a scan that was given up is worth as much as that of another program's.
         if let id, scan?.order.id == id {
             scanEnded(id: id, isComplete: true, at: now, &actions)

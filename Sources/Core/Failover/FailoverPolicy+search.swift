@@ -131,7 +131,6 @@ extension FailoverPolicy {
     var searchMoments: [Instant?] {
         guard isReady, command == nil, !networks.isEmpty, !isHeld else { return [] }
         if let notBefore = search.notBefore { return scan == nil ? [notBefore] : [] }
-        if let radioReturnMoment { return [radioReturnMoment] }
         guard canScan else { return [unseenMoment] }
         return [knownPlaces.isEmpty ? nil : search.nextKnown, search.nextFull, pauseEnd, unseenMoment]
     }
@@ -165,7 +164,6 @@ extension FailoverPolicy {
             guard notBefore <= now else { return }
             search.pause(until: nil)
         }
-        if returnAfterRadio(at: now, &actions) { return }
         let isForLeftOvers = search.hasScanned && !search.isReconnecting(at: now)
         let best = bestCandidate(at: now) ?? (isForLeftOvers ? leftOver(at: now) : nil)
         // One that failed and is open again must not keep the others from their turn.

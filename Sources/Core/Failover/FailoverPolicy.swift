@@ -33,10 +33,12 @@ public struct FailoverPolicy: Sendable {
     /// The scans that the radio has refused since the last that it did.
     public internal(set) var refusedScans = RefusedScans()
     var search = Search()
-    var weakness = Weakness()
-    var jam = Jam()
-    var jammedChannels = JammedChannels()
-    var wayOut = WayOut()
+    var monitor = LinkMonitor()
+    var benefit = SwitchBenefit()
+    var escape = EscapeScans()
+    var strongerScans = StrongerScans()
+    var congested = CongestedChannels()
+    var noInternetMoves = NoInternetMoves()
     var unseenScans = UnseenScans()
     var preferredReturn = PreferredNetworkReturn()
     var standby = Standby()
@@ -46,19 +48,12 @@ public struct FailoverPolicy: Sendable {
     var steers = Steers()
     /// The channels of others that the access point in use has named.
     var neighbours: NeighbourReport?
-    var roamDamping = RoamDamping()
-    var losses = Losses()
-    /// The last loss of a link in use, while its radio may be the cause.
-    var lastLoss: LossRecord?
-    /// Where the device was when its radio went away.
-    var radioReturn: RadioReturn?
+    var limits = MoveLimits()
     /// The network that was last chosen by command.
     var choice: Choice?
     /// The network that the device is in for this once. It ends as soon as the device is anywhere else.
     var visit: Choice?
     var interfaceUpAt: Instant?
-    /// The wall clock's time at the moment 0, in milliseconds since 1970; 0 where it was not told.
-    private var wallClockOffset: Int64 = 0
 
     var epoch: UInt64 = 0
     var scanCount: UInt64 = 0
@@ -110,11 +105,6 @@ public struct FailoverPolicy: Sendable {
         case .verified(let network, let bssid):
             if self.network(network)?.usesPassphrase ?? false {
                 histories[network, default: NetworkHistory()].remember(bssid)
-            }
-        case .wallClock(let offset): wallClockOffset = offset
-        case .hourlyOutage(let network, let losses):
-            if self.network(network) != nil {
-                histories[network, default: NetworkHistory()].lostByHour.remember(losses)
             }
         case .interface(let isUp): interfaceChanged(isUp: isUp, at: now, &actions)
         case .supplicant(let isAvailable): supplicantChanged(isAvailable: isAvailable, at: now, &actions)
@@ -189,8 +179,6 @@ public struct FailoverPolicy: Sendable {
         let ids = Set(networks.map(\.id))
         scanCache.keep(networks)
         histories = histories.filter { ids.contains($0.key) }
-        lastLoss = nil
-        if let radioReturn, !ids.contains(radioReturn.network) { self.radioReturn = nil }
         if let choice, !ids.contains(choice.network) || isSucceeded(choice.network) { self.choice = nil }
         // What failed before was a return to another one.
         if preferred != before { preferredReturn = PreferredNetworkReturn() }
@@ -198,7 +186,7 @@ public struct FailoverPolicy: Sendable {
         search.startOver(at: now, settings: settings)
         unseenScans = UnseenScans(next: now + settings.scanInterval.unseenDelay)
         // A link that is bad may be left for one that is new in the list, wherever that is.
-        weakness.startOver(at: now)
+        escape.startOver(at: now)
         proceed(at: now, &actions)
     }
 
@@ -212,8 +200,7 @@ public struct FailoverPolicy: Sendable {
         otherUplink = uplink
         if uplink == nil {
             // Everything that was ignored meanwhile is judged anew.
-            weakness.doubtedSince = nil
-            if weakness.verdict > .fine { weakness.nextScan = now }
+            if escape.since != nil { (escape.since, escape.next) = (now, now) }
             search.startOver(at: now, settings: settings)
         } else if command == nil {
             giveUpSuccessor(&actions)
@@ -252,7 +239,7 @@ public struct FailoverPolicy: Sendable {
             scan.deadline = now + settings.scanLimit
             self.scan = scan
         }
-        weakness = Weakness()
+        watchAnew()
         search.startOver(at: now, settings: settings)
         preferredReturn.scanAgain(at: now)
         happen(.beginAnew, to: .inUse, at: now, &actions)
@@ -284,9 +271,6 @@ public struct FailoverPolicy: Sendable {
     /// Whether the device is in its network for this once, by a switch with `joinOnce`.
     public var isOnEphemeralNetwork: Bool { visit != nil }
 
-    /// Of the day: what was lost is remembered by it, and nothing else is decided by the wall clock.
-    func hour(of moment: Instant) -> HourOfDay { HourOfDay(moment, offset: wallClockOffset) }
-
     func network(_ id: NetworkID) -> KnownNetwork? { networks.first { $0.id == id } }
 
     func ssid(_ id: NetworkID?) -> SSID? {
@@ -297,12 +281,13 @@ public struct FailoverPolicy: Sendable {
     mutating func record(
         _ kind: PolicyDecision.Kind, from: NetworkID? = nil, to: NetworkID? = nil, fromBSSID: BSSID? = nil,
         toBSSID: BSSID? = nil, _ cause: PolicyDecision.Cause, signal: Int? = nil,
-        considered: [PolicyDecision.Consideration] = [], at now: Instant, _ actions: inout [PolicyAction]
+        considered: [PolicyDecision.Consideration] = [], costs: PolicyDecision.Costs? = nil, at now: Instant,
+        _ actions: inout [PolicyAction]
     ) {
         actions.append(
             .record(
                 PolicyDecision(
                     at: now, kind: kind, from: ssid(from), to: ssid(to), fromBSSID: fromBSSID, toBSSID: toBSSID,
-                    cause: cause, signal: signal ?? weakness.judge.latest, considered: considered)))
+                    cause: cause, signal: signal ?? monitor.latest, considered: considered, costs: costs)))
     }
 }

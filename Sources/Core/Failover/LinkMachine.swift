@@ -178,11 +178,11 @@ struct LinkMachine: Sendable, Hashable {
     ) -> [Outcome] {
         let settings = context.settings
         var attempt = attempt
-        attempt.deadline =
-            context.now
-            + (attempt.leavesALivingLink && !context.isBeside
-                ? min(settings.addressLimitAfterLeaving, settings.addressLimit, attempt.addressLimit ?? .seconds(3600))
-                : settings.addressLimit)
+        let limit =
+            attempt.leavesALivingLink && !context.isBeside
+            ? min(settings.addressLimitAfterLeaving, settings.addressLimit, attempt.addressLimit ?? .seconds(3600))
+            : settings.addressLimit
+        attempt.deadline = context.now + max(limit, attempt.addressPatience)
         if !context.isSuspect { attempt.replaceableFrom = nil }
         phase = .waitingForAddress(attempt, accessPoint)
         return [.opened(attempt.network, accessPoint)]
@@ -257,7 +257,7 @@ struct LinkMachine: Sendable, Hashable {
             phase = .joining(attempt)
             return []
         case .waitingForAddress(var attempt, let accessPoint):
-            attempt.deadline = now + settings.addressLimit
+            attempt.deadline = now + max(settings.addressLimit, attempt.addressPatience)
             phase = .waitingForAddress(attempt, accessPoint)
             return []
         case .online(var link):

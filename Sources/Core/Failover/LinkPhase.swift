@@ -85,6 +85,8 @@ extension FailoverPolicy {
         var began: Instant?
         /// How long the address may take; nil for what the settings say.
         var addressLimit: Duration?
+        /// Time that the address always gets, see `SwitchStatistics.addressPatience`.
+        var addressPatience = Duration.zero
         var deadline: Instant
         /// From when on another network that is seen takes its place.
         var replaceableFrom: Instant?

@@ -34,8 +34,7 @@ struct NetworkHistory: Hashable {
     /// Since when scans look for it in vain.
     private var missedSince: Instant?
     /// What moves to it take, and how long links to it last.
-    var moves = MoveRecord()
-    var lostByHour = HourlyOutage()
+    var moves = SwitchStatistics()
 
     /// The worst that is held against a network that is not blocked.
     enum Reputation: Int, Comparable {

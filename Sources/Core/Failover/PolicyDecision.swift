@@ -14,10 +14,32 @@ public struct PolicyDecision: Hashable, Sendable, Codable {
     public let signal: Int?
     /// Every known network, best first, and what was held for or against it.
     public let considered: [Consideration]
+    /// Why the move is worth it; nil where the device had no link, or no choice.
+    public let costs: Costs?
+
+    /// The costs that a living link is left for. Records of earlier versions have none.
+    public struct Costs: Hashable, Sendable, Codable {
+        /// Cost of an hour on the link, and at the access point that is joined, in seconds of outage.
+        public let here: Int
+        public let there: Int
+        /// Cost of staying so far; on a return, expected cost of staying away. In seconds of outage.
+        public let staying: Double
+        /// Price of the move in seconds of outage.
+        public let price: Double
+
+        /// - Parameters:
+        ///   - here: cost of a second on the link, and `there` at the other access point.
+        ///   - staying: rounded to 0.1 s, as `price` is.
+        init(here: Double, there: Double, staying: Double, price: Double) {
+            func tenths(_ seconds: Double) -> Double { (min(seconds, 1e6) * 10).rounded() / 10 }
+            (self.here, self.there) = (Int((here * 3600).rounded()), Int((there * 3600).rounded()))
+            (self.staying, self.price) = (tenths(staying), tenths(price))
+        }
+    }
 
     public init(
         at: Instant, kind: Kind, from: SSID?, to: SSID?, fromBSSID: BSSID?, toBSSID: BSSID?, cause: Cause,
-        signal: Int?, considered: [Consideration]
+        signal: Int?, considered: [Consideration], costs: Costs? = nil
     ) {
         self.at = at
         self.kind = kind
@@ -28,6 +50,7 @@ public struct PolicyDecision: Hashable, Sendable, Codable {
         self.cause = cause
         self.signal = signal
         self.considered = considered
+        self.costs = costs
     }
 
     public enum Kind: String, Sendable, CaseIterable, Codable {
@@ -124,7 +147,7 @@ extension PolicyDecision {
         let from = from?.description ?? "nothing"
         let to = to?.description ?? "nothing"
         let why = cause.explanation(signal: kind == .stay ? nil : signal)
-        return switch kind {
+        let sentence = switch kind {
         case .join where self.from == self.to && self.to != nil:
             "moving to \(toBSSID.map { "the access point \($0)" } ?? "another access point") of \(to): \(why)"
         case .join where cause.isFailure && self.from != nil: "joining \(to) instead of \(from): \(why)"
@@ -139,6 +162,11 @@ extension PolicyDecision {
         case .usable: "\(to) is usable again"
         case .standby: "joining \(to) beside \(from): \(why)"
         }
+        guard let costs else { return sentence }
+        return """
+            \(sentence) (an hour costs \(costs.here) s here and \(costs.there) s there; staying \
+            \(cause == .preferred ? "will cost" : "has cost") \(costs.staying) s, and the move costs \(costs.price) s)
+            """
     }
 }
 

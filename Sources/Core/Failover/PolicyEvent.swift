@@ -12,11 +12,6 @@ public enum PolicyEvent: Sendable, Equatable, Codable {
     /// An access point completed a handshake with this network's key when the device ran before; the latest comes
     /// first.
     case verified(NetworkID, BSSID)
-    /// The wall clock's time at the moment 0 of the device's own clock, in milliseconds since 1970. By it hours of the day are counted,
-    /// and nothing else is decided.
-    case wallClock(offset: Int64)
-    /// The losses of a network by hour of the day, from when the device ran before.
-    indirect case hourlyOutage(NetworkID, StoredHourlyOutage)
     /// The interface went up or down, or came or went.
     case interface(isUp: Bool)
     /// wpa_supplicant answers, or does not answer any more.
@@ -89,14 +84,13 @@ public enum PolicyEvent: Sendable, Equatable, Codable {
     /// The agent ends: nothing is wanted any more, and the link stays as it is.
     case stop
 
-    // The names in a record. Four cases have newer names than their records.
+    // The names in a record. Three cases have newer names than their records.
     private enum CodingKeys: String, CodingKey {
-        case settings, networks, remembered, wallClock, interface, supplicant, spare, otherUplink, held, linkFound
-        case interrupted, scanned, scanFailed, scanRefused, associated, joinFailed, linkLost, successorLost, address
+        case settings, networks, remembered, interface, supplicant, spare, otherUplink, held, linkFound, interrupted
+        case scanned, scanFailed, scanRefused, associated, joinFailed, linkLost, successorLost, address
         case successorAddress, signal, loss, neighbour, probed, doubted, signingIn, postponed, switchTo, confirmed
         case resumed, tick, stop
         case verified = "proven"
-        case hourlyOutage = "lostByHour"
         case disassociationImminent = "askedToLeave"
         case transitionRequested = "askedToMove"
     }
@@ -106,7 +100,6 @@ public enum PolicyEvent: Sendable, Equatable, Codable {
     private enum NetworksCodingKeys: String, CodingKey { case _0 = "networks" }
     private enum RememberedCodingKeys: String, CodingKey { case _0 = "network", _1 = "frequency" }
     private enum VerifiedCodingKeys: String, CodingKey { case _0 = "network", _1 = "bssid" }
-    private enum HourlyOutageCodingKeys: String, CodingKey { case _0 = "network", _1 = "losses" }
     private enum OtherUplinkCodingKeys: String, CodingKey { case _0 = "uplink" }
     private enum HeldCodingKeys: String, CodingKey { case _0 = "isHeld" }
     private enum LinkFoundCodingKeys: String, CodingKey { case _0 = "network", _1 = "accessPoint" }
@@ -177,34 +170,32 @@ extension PolicyEvent {
         case .networks: 4
         case .remembered: 5
         case .verified: 6
-        case .wallClock: 7
-        case .hourlyOutage: 8
-        case .resumed: 9
-        case .scanned: 10
-        case .scanFailed, .scanRefused: 11
-        case .interface: 12
-        case .supplicant: 13
-        case .spare: 14
-        case .held: 15
-        case .interrupted: 16
-        case .linkFound: 17
-        case .linkLost: 18
-        case .successorLost: 19
-        case .joinFailed: 20
-        case .associated: 21
-        case .address: 22
-        case .successorAddress: 23
-        case .doubted: 24
-        case .signingIn: 25
-        case .postponed: 26
-        case .probed: 27
-        case .neighbour: 28
-        case .disassociationImminent: 29
-        case .transitionRequested: 30
-        case .confirmed: 31
-        case .switchTo: 32
-        case .tick: 33
-        case .stop: 34
+        case .resumed: 7
+        case .scanned: 8
+        case .scanFailed, .scanRefused: 9
+        case .interface: 10
+        case .supplicant: 11
+        case .spare: 12
+        case .held: 13
+        case .interrupted: 14
+        case .linkFound: 15
+        case .linkLost: 16
+        case .successorLost: 17
+        case .joinFailed: 18
+        case .associated: 19
+        case .address: 20
+        case .successorAddress: 21
+        case .doubted: 22
+        case .signingIn: 23
+        case .postponed: 24
+        case .probed: 25
+        case .neighbour: 26
+        case .disassociationImminent: 27
+        case .transitionRequested: 28
+        case .confirmed: 29
+        case .switchTo: 30
+        case .tick: 31
+        case .stop: 32
         }
     }
 

@@ -99,6 +99,7 @@ package enum RecordLine: Codable, Equatable {
         do {
             self = try OutsideJSON.decode(RecordLine.self, from: text, nesting: Self.nesting)
         } catch {
+            if Self.isRetired(text) { throw .retired }
             throw Self.otherVersion(text) ?? .malformed(Self.sentence(error))
         }
         switch self {
@@ -116,6 +117,8 @@ package enum RecordLine: Codable, Equatable {
         /// A sentence about it.
         case malformed(String)
         case otherVersion(String, agent: String?)
+        /// A step with an event that the policy no longer has.
+        case retired
     }
 
     /// An SSID in an access point in a consideration of a decision, from the line's own object.
@@ -140,6 +143,18 @@ package enum RecordLine: Codable, Equatable {
             }
         default: return "the line cannot be read"
         }
+    }
+
+    /// Returns true for a step with an event of earlier agents: the wall clock, or losses by hour of the day.
+    private static func isRetired(_ text: ArraySlice<UInt8>) -> Bool {
+        struct Line: Decodable {
+            let step: Step
+            struct Step: Decodable { let event: Event }
+            struct Event: Decodable { let wallClock, lostByHour: Content? }
+            struct Content: Decodable {}
+        }
+        let event = try? OutsideJSON.decode(Line.self, from: text, nesting: nesting).step.event
+        return event?.wallClock != nil || event?.lostByHour != nil
     }
 
     /// The version of a line that begins a run in another version of the format; nil for any other line.

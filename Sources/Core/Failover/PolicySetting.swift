@@ -15,6 +15,8 @@ public struct PolicySetting: Sendable {
         /// Parts of `validation`, which is on as soon as one of them is set.
         case validationNumber(Path<Int>)
         case validationDuration(Path<Duration>)
+        /// The setting has no effect any more.
+        case removed
     }
 
     enum Quantity: Sendable {
@@ -43,13 +45,25 @@ public struct PolicySetting: Sendable {
     /// The setting with this name, or with a name that it had in the version before.
     public static func named(_ name: some StringProtocol) -> PolicySetting? {
         let name = presentName(of: name) ?? String(name)
-        return all.first { $0.name == name }
+        return all.first { $0.name == name } ?? (isRemoved(name) ? Self(name, .removed) : nil)
     }
 
-    /// A sentence for the user of a name that is read for this version still; nil for any other name.
+    /// A sentence for the user of a setting of the version before; nil for any other name.
     public static func warning(about name: some StringProtocol) -> String? {
-        presentName(of: name).map { "the setting \(name) is called \($0) now; the next version refuses the old name" }
+        if isRemoved(String(name)) {
+            return "the setting \(name) has no effect any more; the next version refuses it"
+        }
+        return presentName(of: name).map {
+            "the setting \(name) is called \($0) now; the next version refuses the old name"
+        }
     }
+
+    static func isRemoved(_ name: String) -> Bool { removed.contains(name) }
+
+    private static let removed: Set = [
+        "criticalConfirmation", "weakConfirmation", "confirmationSamples", "fadingHorizon", "dampingStep", "dampingWindow",
+        "dampingLimit", "lossLimit", "lossWindow",
+    ]
 
     private static func presentName(of name: some StringProtocol) -> String? {
         switch name {
@@ -79,6 +93,7 @@ extension PolicySetting {
         case .duration: "a time with its unit, such as 30s or 1h30m"
         case .validationNumber: Quantity.count.form
         case .validationDuration: "a time of at least 1ms, such as 30s"
+        case .removed: "a value"
         }
     }
 
@@ -90,6 +105,7 @@ extension PolicySetting {
         case .duration(let path): settings[keyPath: path].inOneUnit
         case .validationNumber(let path): settings.isValidating ? "\(settings[keyPath: path])" : nil
         case .validationDuration(let path): settings.isValidating ? settings[keyPath: path].inOneUnit : nil
+        case .removed: nil
         }
     }
 
@@ -104,6 +120,7 @@ extension PolicySetting {
         case .validationNumber(let path): assign(Quantity.count.number(text), to: path, in: &settings)
         case .validationDuration(let path):
             assign(Duration(inUnits: text).flatMap { $0 > .zero ? $0 : nil }, to: path, in: &settings)
+        case .removed: !text.isEmpty
         }
     }
 
@@ -169,15 +186,12 @@ extension PolicySetting {
         .number("margin", .decibels, \.margin),
         .number("roamMargin", .decibels, \.roamMargin),
         .number("recovery", .decibels, \.recovery),
-        .number("dampingStep", .decibels, \.dampingStep),
-        .number("dampingLimit", .decibels, \.dampingLimit),
         .number("returnHeadroom", .decibels, \.returnHeadroom),
         .number("rescanDrop", .decibels, \.rescanDrop),
         .number("unblockGain", .decibels, \.unblockGain),
     ]
 
     private static let counts: [PolicySetting] = [
-        .number("confirmationSamples", .count, \.confirmationSamples),
         .number("switchLimit", .count, \.switchLimit),
         .number("roamLimit", .count, \.roamLimit),
         .number("scanShare", .count, \.scanShare),
@@ -185,13 +199,9 @@ extension PolicySetting {
         .number("wrongKeyStrikes", .count, \.wrongKeyStrikes),
         .number("transientStrikes", .count, \.transientStrikes),
         .number("noAddressStrikes", .count, \.noAddressStrikes),
-        .number("lossLimit", .count, \.lossLimit),
     ]
 
     private static let durations: [PolicySetting] = [
-        .duration("criticalConfirmation", \.criticalConfirmation),
-        .duration("weakConfirmation", \.weakConfirmation),
-        .duration("fadingHorizon", \.fadingHorizon),
         .duration("calmSampling", \.calmSampling),
         .duration("unsupervisedSampling", \.unsupervisedSampling),
         .duration("alertSampling", \.alertSampling),
@@ -201,13 +211,11 @@ extension PolicySetting {
         .duration("betweenSwitches", \.betweenSwitches),
         .duration("spareGrace", \.spareGrace),
         .duration("switchLimitWindow", \.switchLimitWindow),
-        .duration("dampingWindow", \.dampingWindow),
         .duration("preferredProbation", \.preferredProbation),
         .duration("movePrice", \.movePrice),
         .duration("lossPrice", \.lossPrice),
         .duration("preferredWorth", \.preferredWorth),
         .duration("shortLink", \.shortLink),
-        .duration("lossWindow", \.lossWindow),
         .duration("reconnectWindow", \.reconnectWindow),
         .duration("reconnectScan", \.reconnectScan),
         .duration("unprovenLimit", \.unprovenLimit),
@@ -280,7 +288,7 @@ extension PolicySettings: Codable {
                     in: container, debugDescription: "\(setting.name) is not \(setting.form)")
             }
         }
-        guard values.isEmpty else {
+        guard values.keys.allSatisfy(PolicySetting.isRemoved) else {
             throw DecodingError.dataCorruptedError(
                 in: container, debugDescription: "not a setting of the policy")
         }

@@ -26,17 +26,8 @@ public struct PolicySettings: Hashable, Sendable {
     public var margin = 8
     /// The same for another access point of the network, from a link that is about to lose frames: there 1 dB is a twelfth of them.
     public var roamMargin = 2
-    /// A link that stays critical this long is left for a candidate.
-    public var criticalConfirmation = Duration.seconds(10)
-    /// A link that stays weak this long is left for a candidate.
-    public var weakConfirmation = Duration.seconds(60)
     /// A weak link is fine again when it is this many dB above weak.
     public var recovery = 2
-    /// Fewer samples than this confirm nothing, however long they took.
-    public var confirmationSamples = 3
-
-    /// A weak link that falls so fast that it will be critical within this time counts as critical already.
-    public var fadingHorizon = Duration.seconds(15)
 
     /// How often the signal is measured while the kernel's own watch says it is fine, the same where the kernel cannot
     /// watch, and while it is in doubt.
@@ -60,11 +51,6 @@ public struct PolicySettings: Hashable, Sendable {
     public var roamLimit = 12
     public var switchLimitWindow = Duration.seconds(240)
 
-    /// For every return, within this time, to an access point that was left for being weak, the margin grows by
-    /// `dampingStep` dB, up to `dampingLimit`: near-equal networks are not worth a dance.
-    public var dampingWindow = Duration.seconds(600)
-    public var dampingStep = 3
-    public var dampingLimit = 12
 
     /// Whether the device returns by itself to its preferred network.
     public var returnsToPreferred = true
@@ -113,9 +99,6 @@ public struct PolicySettings: Hashable, Sendable {
     /// for less than `shortLink`.
     public var retry = BackOff(first: .seconds(1), last: .seconds(5))
     public var shortLink = Duration.seconds(2)
-    /// An access point that lost `lossLimit` links within `lossWindow` is taken after others that are as good.
-    public var lossLimit = 3
-    public var lossWindow = Duration.seconds(1200)
     /// A network that led nowhere is trusted again when it has led somewhere for this long.
     public var usefulProbation = Duration.seconds(3600)
 
@@ -217,8 +200,6 @@ extension PolicySettings {
     public enum Pair: Hashable, Sendable, CaseIterable {
         /// `weak`, `critical` and `minimumSignal` of a band.
         case signal2G, signal5G
-        /// `criticalConfirmation` and `weakConfirmation`.
-        case confirmation
         /// `validation.doubtLimit` and `validation.limit`.
         case validationLimit
     }
@@ -233,11 +214,9 @@ extension PolicySettings {
         switch pair {
         case .signal2G: contradiction(in: twoPointFour, of: "twoPointFour")
         case .signal5G: contradiction(in: five, of: "five")
-        case .confirmation where criticalConfirmation > weakConfirmation:
-            Contradiction(setting: "criticalConfirmation", problem: "is longer than weakConfirmation")
         case .validationLimit where validation.map { $0.doubtLimit > $0.limit } ?? false:
             Contradiction(setting: "validation.doubtLimit", problem: "is longer than validation.limit")
-        case .confirmation, .validationLimit: nil
+        case .validationLimit: nil
         }
     }
 
@@ -252,10 +231,10 @@ extension PolicySettings {
     /// Numbers that have to be one at least: a margin of nothing is a dance between equals.
     private var contradictionOfNumbers: Contradiction? {
         let numbers = [
-            ("margin", margin), ("roamMargin", roamMargin), ("confirmationSamples", confirmationSamples),
+            ("margin", margin), ("roamMargin", roamMargin),
             ("switchLimit", switchLimit), ("roamLimit", roamLimit),
             ("wrongKeyStrikes", wrongKeyStrikes), ("transientStrikes", transientStrikes),
-            ("noAddressStrikes", noAddressStrikes), ("lossLimit", lossLimit), ("scanShare", scanShare),
+            ("noAddressStrikes", noAddressStrikes), ("scanShare", scanShare),
             ("weakScanShare", weakScanShare),
             ("validation.strikes", validation?.strikes ?? 1),
         ]

@@ -16,7 +16,6 @@ struct PreferredNetworkReturn: Hashable, Sendable {
     private var dearness = Duration.zero
     /// The same for one that was left because its channel was jammed; kept until a return has lasted.
     private var jamWait = Duration.zero
-    private var absence = Absence()
 
     private static let scansNeeded = 3
 
@@ -63,7 +62,6 @@ struct PreferredNetworkReturn: Hashable, Sendable {
     mutating func scanned(found quality: Quality?, at now: Instant, settings: PolicySettings) {
         switch quality {
         case .good:
-            reappeared(at: now, settings: settings)
             goodSince = goodSince ?? now
             goodScans += 1
             misses = 0
@@ -71,7 +69,6 @@ struct PreferredNetworkReturn: Hashable, Sendable {
             let end = (goodSince ?? now) + confirmation(settings)
             nextScan = end > now ? min(end, now + scanInterval(settings)) : now + scanInterval(settings)
         case .poor, nil:
-            if quality == .poor { reappeared(at: now, settings: settings) } else { absence.missed(at: now) }
             // One scan does not always show what is there: where it was good, the next one follows at once.
             misses += 1
             guard misses > 1 || quality == .poor else {
@@ -81,13 +78,6 @@ struct PreferredNetworkReturn: Hashable, Sendable {
             goodSince = nil
             goodScans = 0
         }
-    }
-
-    /// It is there. If it was away for a while, a restart may have mended what made a return fail.
-    private mutating func reappeared(at now: Instant, settings: PolicySettings) {
-        guard let time = absence.end(), time >= settings.reappearance, dearness > .zero else { return }
-        dearness = .zero
-        failures /= 2
     }
 
     enum Quality { case good, poor }
@@ -104,7 +94,6 @@ struct PreferredNetworkReturn: Hashable, Sendable {
         since = nil
         lastFullScan = nil
         dearness = .zero
-        absence = Absence()
     }
 
     /// The device gave a link up for it, and it was not to be had: that must not happen often.
@@ -162,10 +151,10 @@ extension FailoverPolicy {
             (histories[preferred]?.reputation(at: now) ?? .sound) <= .suspect
         else { return false }
         if preferredReturn.isConfirmed(at: now, settings: settings), now - link.since >= settings.betweenSwitches,
-            isReturnWorthIt(to: preferred, from: link, at: now),
-            let bss = observation(of: preferred, at: now), isGood(bss), isWelcome(bss, of: preferred, at: now)
+            let bss = observation(of: preferred, at: now), isGood(bss), isWelcome(bss, of: preferred, at: now),
+            let costs = costs(ofReturnTo: preferred, at: bss, from: link, at: now), costs.staying >= costs.price
         {
-            join(preferred, at: bss, purpose: .automatic, cause: .preferred, at: now, &actions)
+            join(preferred, at: bss, purpose: .automatic, cause: .preferred, costs: costs, at: now, &actions)
             return true
         }
         let isEverywhere = preferredReturn.isFullScanDue(at: now)
@@ -181,15 +170,19 @@ extension FailoverPolicy {
         return false
     }
 
-    /// Whether a return is expected to save more than it takes: the way there, and the loss of it some day with the way back.
-    private func isReturnWorthIt(to preferred: NetworkID, from link: Link, at now: Instant) -> Bool {
-        guard let goodSince = preferredReturn.goodSince else { return false }
-        let stay = (histories[preferred]?.moves ?? MoveRecord()).expectedStay(seenFor: now - goodSince)
+    /// What a return saves while a stay there lasts as long as expected, and its price: the way there, and its loss some
+    /// day with the way back.
+    private func costs(
+        ofReturnTo preferred: NetworkID, at bss: BSS, from link: Link, at now: Instant
+    ) -> PolicyDecision.Costs? {
+        guard let goodSince = preferredReturn.goodSince else { return nil }
+        let stay = (histories[preferred]?.moves ?? SwitchStatistics()).expectedStay(seenFor: now - goodSince)
         let level =
-            weakness.judge.level ?? settings.thresholds(for: link.accessPoint.frequency).weak + settings.returnHeadroom
-        let expected = histories[preferred]?.lostByHour.expected(in: hour(of: now)) ?? 0
-        let rate = awayRate + LinkPrice.rate(at: level, on: link.accessPoint.frequency, settings: settings) - expected
-        return rate * stay >= price(ofMoveTo: preferred) + price(ofLossBackTo: link.network)
+            monitor.level ?? settings.thresholds(for: link.accessPoint.frequency).weak + settings.returnHeadroom
+        let here = cost(at: level, on: link.accessPoint.frequency, link.network, loss: 0)
+        return PolicyDecision.Costs(
+            here: here, there: cost(of: bss, in: preferred, from: link), staying: here * stay,
+            price: price(ofMoveTo: preferred) + price(ofLossBackTo: link.network))
     }
 
     /// The device gave a link up for its preferred network, and that was not to be had.
@@ -221,8 +214,7 @@ extension FailoverPolicy {
     /// Whether a living link may be given up for an access point: none that throws devices out, and no doubted unproven
     /// one.
     private func isWelcome(_ bss: BSS, of network: NetworkID, at now: Instant) -> Bool {
-        !losses.isUnstable(bss.bssid, at: now, settings: settings)
-            && !(histories[network]?.isDoubted(bss.bssid, at: now) ?? false)
+        !(histories[network]?.isDoubted(bss.bssid, at: now) ?? false)
     }
 
     /// Good with something to spare: a network at the threshold would be left again.

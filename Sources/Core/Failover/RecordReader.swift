@@ -31,6 +31,7 @@ private struct Reading {
             switch error {
             case .otherVersion(let version, let agent):
                 throw RecordError(file: file, reason: .unsupportedVersion(line: line, version, agent: agent))
+            case .retired: break
             case .malformed(let problem):
                 if let fault { throw malformed(fault) }
                 fault = (line, problem)

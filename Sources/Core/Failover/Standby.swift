@@ -76,7 +76,7 @@ extension FailoverPolicy {
         accessPoints(at: now, since: start).first { candidate in
             candidate.network.id != link.network && candidate.network.ssid != ssid(link.network)
                 && candidate.rank.reputation == .sound && candidate.rank.quality <= .usable
-                && !candidate.rank.isUnstable && isOpen(candidate, at: now)
+                && isOpen(candidate, at: now)
                 && !(histories[candidate.network.id]?.isDoubted(candidate.bss.bssid, at: now) ?? false)
         }
     }

@@ -22,7 +22,7 @@ struct UnseenScans: Sendable, Hashable {
 
     /// When all channels are scanned though all networks were seen: less often where no access point could carry more than the link does.
     func nextSurvey(since start: Instant, carriesAll: Bool, settings: PolicySettings) -> Instant {
-        let first = start + (carriesAll ? Self.patience : StrongerAccessPoint.firstScan)
+        let first = start + (carriesAll ? Self.patience : StrongerScans.first)
         let further = surveyedAt.map { $0 + settings.scanInterval.unseen.last * (carriesAll ? 4 : 1) }
         return max(first, further ?? first, next ?? first)
     }

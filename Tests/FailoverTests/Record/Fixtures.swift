@@ -43,8 +43,6 @@ enum Fixture {
             .settings(PolicySettings()), .settings(otherSettings), .networks(networks), .networks([]),
             .remembered(NetworkID(2), Frequency(megahertz: 5955)),
             .verified(NetworkID(2), accessPoint),
-            .wallClock(offset: 1_767_225_600_000),
-            .hourlyOutage(NetworkID(1), StoredHourlyOutage(day: 20_454, seconds: Array(repeating: 1, count: 24))),
             .interface(isUp: true), .interface(isUp: false), .supplicant(isAvailable: true),
             .supplicant(isAvailable: false), .spare(isReady: true), .spare(isReady: false), .otherUplink(nil),
             .linkFound(NetworkID(1), AccessPoint(bssid: accessPoint, frequency: nil)),

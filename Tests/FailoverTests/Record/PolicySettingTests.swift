@@ -103,6 +103,15 @@ import Testing
         #expect(ScanOrder.Reason(rawValue: "survey") == .unseen)
     }
 
+    @Test func aSettingThatWasRemovedIsReadWithAWarningAndChangesNothing() throws {
+        let setting = try #require(PolicySetting.named("weakConfirmation"))
+        var settings = PolicySettings()
+        #expect(setting.set("30s", in: &settings) && settings == PolicySettings())
+        #expect(PolicySetting.warning(about: "weakConfirmation") != nil)
+        let text = Array(#"{"weakConfirmation":"30s","margin":"9"}"#.utf8)
+        #expect(try OutsideJSON.decode(PolicySettings.self, from: text, nesting: 2).margin == 9)
+    }
+
     @Test func validationIsOnAsSoonAsAPartOfItIsSet() throws {
         let validation = try #require(PolicySetting.named("validation"))
         let strikes = try #require(PolicySetting.named("validation.strikes"))

@@ -16,7 +16,7 @@ import Testing
 
     /// Every case of `PolicyEvent` is among the examples: the names that were written are as many as the cases.
     @Test func everyKindOfEventIsTried() {
-        #expect(Set(Fixture.events.map(\.name)).count == 31)
+        #expect(Set(Fixture.events.map(\.name)).count == 29)
     }
 
     /// The form that Docs/contributor/simulator.md shows.

@@ -114,6 +114,19 @@ import Testing
         #expect(later?.reason == .unsupportedVersion(line: 2, "7", agent: "x"))
     }
 
+    /// Steps of the rule that an earlier agent had are skipped; the others keep their lines.
+    @Test func aStepWithARetiredEventIsSkipped() throws {
+        let steps = [
+            #"{"step":{"actions":[],"at":1,"event":{"wallClock":{"offset":1767225600000}}}}"#,
+            Self.tick,
+            #"{"step":{"actions":[],"at":1,"event":{"lostByHour":{"losses":{"day":3,"seconds":[9]},"network":1}}}}"#,
+            Self.tick,
+        ]
+        let run = try #require(try read(([Self.start] + steps).joined(separator: "\n").utf8).first)
+        #expect(run.steps.map(\.line) == [3, 5] && run.steps.allSatisfy { $0.event == .tick })
+        #expect(run.end == nil)
+    }
+
     @Test func aLineHasALimit() {
         let tick = RecordLine.step(at: Instant(milliseconds: 70_001), event: .tick, actions: []).text
         let long = tick.dropLast() + String(repeating: " ", count: 600_000).utf8 + [UInt8(ascii: "\n")]

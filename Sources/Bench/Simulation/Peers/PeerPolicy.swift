@@ -116,8 +116,7 @@ public struct PeerPolicy: LinkPolicy, Sendable {
             }
         case .switchTo(let network, let id, _, _): beginSwitch(network, command: id, at: now)
         case .stop: hasStopped = true
-        case .settings, .verified, .wallClock, .hourlyOutage, .spare, .otherUplink, .interrupted, .successorLost,
-            .successorAddress, .probed,
+        case .settings, .verified, .spare, .otherUplink, .interrupted, .successorLost, .successorAddress, .probed,
             .doubted, .loss, .disassociationImminent, .transitionRequested, .neighbour, .held, .signingIn,
             .postponed, .confirmed, .resumed, .tick:
             break

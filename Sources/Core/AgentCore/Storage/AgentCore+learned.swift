@@ -11,8 +11,6 @@ struct LearnedState: Sendable {
     var lastRecorded = LastRecorded()
     var isWriting = false
     var due: Instant?
-    /// Wall clock at instant 0, in ms since 1970, as last sent to the policy.
-    var wallClockOffset: Int64?
     /// Networks whose history the policy has received.
     var remembered: Set<NetworkID> = []
     /// Leases of this run by network. Their end is known.
@@ -68,9 +66,6 @@ extension AgentCore {
             }
             guard let statistics = state.statistics[network.ssid] else { continue }
             if let frequency = statistics.lastFrequency { sendToPolicy(.remembered(network.id, frequency)) }
-            if let losses = statistics.hourlyOutage {
-                sendToPolicy(.hourlyOutage(network.id, StoredHourlyOutage(losses)))
-            }
             // With two keys under one name, verified access points are ambiguous.
             guard !state.hasTwoKeys(of: network.ssid) else { continue }
             for bssid in statistics.verifiedAccessPoints { sendToPolicy(.verified(network.id, bssid)) }
@@ -78,20 +73,6 @@ extension AgentCore {
         learned.remembered = Set(networks.map(\.id))
         learned.minimumSecurityDays = learned.minimumSecurityDays.filter { learned.remembered.contains($0.key) }
     }
-
-    /// Sends the wall clock to the policy if it has changed.
-    mutating func sendWallClock() {
-        let (offset, isTooLong) = now.time.millisecondsSince1970.subtractingReportingOverflow(now.instant.milliseconds)
-        guard !isTooLong, Self.offsets.contains(offset) else { return }
-        if let lastSent = learned.wallClockOffset, abs(offset - lastSent) <= Self.clockTolerance { return }
-        learned.wallClockOffset = offset
-        sendToPolicy(.wallClock(offset: offset))
-    }
-
-    /// Tolerance in ms. Hours in the statistics may be off by this much.
-    private static let clockTolerance: Int64 = 5 * 60_000
-    /// Plausible offsets in ms since 1970.
-    private static let offsets: ClosedRange<Int64> = 0...1 << 50
 
     /// Updates the pending statistics after the policy has handled an event.
     /// - Returns: true if the pending statistics may be worth a write.
@@ -125,7 +106,6 @@ extension AgentCore {
                 learned.pendingStatistics.proved(proven, of: network)
             }
         }
-        recordOutages()
         for (known, failure) in zip(policy.networks, failures) {
             if let failure, let network = registry[known.id] { learned.pendingStatistics.failed(network, failure) }
         }
@@ -138,16 +118,6 @@ extension AgentCore {
             learned.pendingStatistics.offline()
         }
         return true
-    }
-
-    /// Adds the losses by hour to the pending statistics. They change with every sample, so this runs only before a
-    /// write or after another change.
-    private mutating func recordOutages() {
-        for known in policy.networks {
-            if let losses = policy.hourlyOutage(of: known.id, at: now.instant), let network = registry[known.id] {
-                learned.pendingStatistics.lost(HourlyOutageRecord(losses), in: network)
-            }
-        }
     }
 
     /// Writes the pending statistics if due, else schedules the write.
@@ -167,7 +137,6 @@ extension AgentCore {
     /// Writes all learned facts, even if they are not worth a separate write.
     mutating func writeStatistics() {
         learned.isWriting = true
-        recordOutages()
         commit(.learnt, for: .statistics)
     }
 
@@ -259,17 +228,5 @@ extension BackupNetwork {
             lastSeen: statistics?.lastSeen.map { Timestamp(millisecondsSince1970: Int64($0) * 1000) },
             lastSignal: statistics?.lastSignal.map(Int.init), lastFailure: statistics?.lastFailure,
             address: network.staticAddress)
-    }
-}
-
-extension StoredHourlyOutage {
-    fileprivate init(_ stored: HourlyOutageRecord) {
-        self.init(day: Int64(stored.day), seconds: stored.seconds.map(Int.init))
-    }
-}
-
-extension HourlyOutageRecord {
-    fileprivate init(_ kept: StoredHourlyOutage) {
-        self.init(day: UInt16(clamping: kept.day), seconds: kept.seconds.map(UInt8.init(clamping:)))
     }
 }

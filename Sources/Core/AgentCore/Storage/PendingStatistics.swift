@@ -4,8 +4,8 @@ import KeyFile
 /// Facts learned about stored networks, and when to write them.
 ///
 /// Flash wears out, so writes are delayed and combined. These new facts are worth a write: channel, join failure, last
-/// network, verified access point, lossy hour, security floor and leased address. The last seen time, the signal and
-/// the end of a lease are only added to other writes. Data from unverified access points is never written.
+/// network, verified access point, security floor and leased address. The last seen time, the signal and the end of a
+/// lease are only added to other writes. Data from unverified access points is never written.
 package struct PendingStatistics: Sendable, Equatable {
     /// Delay of a write, and pause after a failed one: at most three writes an hour.
     static let patience = Duration.seconds(20 * 60)
@@ -35,8 +35,6 @@ package struct PendingStatistics: Sendable, Equatable {
         var outcome: Outcome?
         /// Verified access points, latest first; nil if unchanged.
         var proven: [BSSID]?
-        /// Losses by hour of the day; nil if unchanged.
-        var losses: HourlyOutageRecord?
         /// Change of the lease; nil if unchanged.
         var lease: Lease?
     }
@@ -107,10 +105,6 @@ package struct PendingStatistics: Sendable, Equatable {
     /// - Parameter lease: New or renewed lease; nil if the last lease is no longer valid.
     mutating func leased(_ lease: StoredLease?, in network: StoredNetwork) {
         change(network) { $0.lease = lease.map { .given($0) } ?? .forgotten }
-    }
-
-    mutating func lost(_ losses: HourlyOutageRecord, in network: StoredNetwork) {
-        change(network) { $0.losses = losses }
     }
 
     mutating func failed(_ network: StoredNetwork, _ failure: JoinFailure) { recordOutcome(network, .failed(failure)) }
@@ -250,7 +244,6 @@ extension NetworkStatistics {
         case nil: break
         }
         verifiedAccessPoints = entry.proven ?? verifiedAccessPoints
-        hourlyOutage = entry.losses ?? hourlyOutage
         switch entry.lease {
         case .given(let given): lease = given
         case .forgotten: lease = nil
@@ -264,20 +257,6 @@ extension NetworkStatistics {
         guard !before.isSuperset(of: verifiedAccessPoints) else { return false }
         return before.count < Self.maximumAccessPoints || before.isDisjoint(with: verifiedAccessPoints)
     }
-}
-
-extension NetworkStatistics {
-    /// Whether an hour of the day has become lossy.
-    fileprivate func hasNewLosses(over old: NetworkStatistics) -> Bool {
-        guard let hourlyOutage else { return false }
-        return hourlyOutage.seconds.enumerated().contains { hour, seconds in
-            let before = old.hourlyOutage?.seconds.dropFirst(hour).first ?? 0
-            return seconds >= Self.notableLoss && before < Self.notableLoss
-        }
-    }
-
-    /// Seconds of loss that make an hour lossy: about the cost of leaving the preferred network for that hour.
-    private static let notableLoss: UInt8 = 6
 }
 
 extension NetworkStatistics {
@@ -302,8 +281,7 @@ extension StoredState {
                 let old = old.statistics[ssid] ?? NetworkStatistics()
                 return (new.lastSeen != nil && old.lastSeen == nil) || new.lastFrequency != old.lastFrequency
                     || new.lastFailure != old.lastFailure || new.hasNewProof(over: old)
-                    || !new.hasSameLease(as: old) || new.hasNewLosses(over: old)
-                    || new.learnedMinimumSecurity != old.learnedMinimumSecurity
+                    || !new.hasSameLease(as: old) || new.learnedMinimumSecurity != old.learnedMinimumSecurity
             }
             || old.statistics.contains { $1.lease != nil && statistics[$0] == nil }
     }

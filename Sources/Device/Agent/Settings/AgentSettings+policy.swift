@@ -12,13 +12,10 @@ extension PolicySettings {
             weak: reader.number(.weak5G), critical: reader.number(.critical5G),
             minimumSignal: reader.number(.minimumSignal5G))
         margin = reader.number(.margin)
-        criticalConfirmation = reader.seconds(.criticalConfirmation)
-        weakConfirmation = reader.seconds(.weakConfirmation)
         stayAfterCommand = reader.seconds(.stayAfterCommand)
         joinLimit = reader.seconds(.joinLimit)
         addressLimit = reader.seconds(.addressLimit)
         wrongKeyBlock.setFirst(with: reader.seconds(.wrongKeyBlock))
-        fadingHorizon = reader.seconds(.fadingHorizon)
         scanShare = reader.number(.scanShare)
         noInternetBlock.setFirst(with: reader.seconds(.noInternetRetry))
         let confirmation = reader.seconds(.returnConfirmation)
@@ -40,7 +37,6 @@ extension PolicySettings {
                 switch pair {
                 case .signal2G: (.weak2G, [.critical2G, .minimumSignal2G], contradiction.problem)
                 case .signal5G: (.weak5G, [.critical5G, .minimumSignal5G], contradiction.problem)
-                case .confirmation: (.criticalConfirmation, [.weakConfirmation], "is longer than ALTNET_WEAK_CONFIRM_S")
                 case .validationLimit:
                     (.validationDoubtLimit, [.validationLimit], "is longer than ALTNET_VALIDATION_LIMIT_S")
                 }

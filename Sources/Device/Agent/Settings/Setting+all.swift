@@ -31,9 +31,7 @@ extension Setting {
                 title: "Leaving a link",
                 settings: [
                     weak2G, critical2G, minimumSignal2G, weak5G, critical5G, minimumSignal5G, margin,
-                    criticalConfirmation,
-                    weakConfirmation,
-                    fadingHorizon, silentBeacons, idleLooks, returnConfirmation, stayAfterCommand, scanShare,
+                    silentBeacons, idleLooks, returnConfirmation, stayAfterCommand, scanShare,
                 ]),
             SettingGroup(title: "Joining a network", settings: [joinLimit, addressLimit, wrongKeyBlock]),
             SettingGroup(
@@ -224,15 +222,6 @@ extension Setting {
     static let margin = number(
         "MARGIN_DB", 1...40, .dB, standard: policy.margin, .onReload,
         "How much stronger than a weak link another network must be for a switch.")
-    static let criticalConfirmation = seconds(
-        "CRITICAL_CONFIRM_S", 1...600, standard: policy.criticalConfirmation, .onReload,
-        "Leave a link that stays critical for this long. At most ALTNET_WEAK_CONFIRM_S.")
-    static let weakConfirmation = seconds(
-        "WEAK_CONFIRM_S", 1...3600, standard: policy.weakConfirmation, .onReload,
-        "Leave a link that stays weak for this long.")
-    static let fadingHorizon = seconds(
-        "FADING_HORIZON_S", 0...300, standard: policy.fadingHorizon, .onReload,
-        "Treat a weak link as critical if its signal falls fast enough to be critical within this time; 0: never.")
     static let silentBeacons = number(
         "SILENT_BEACONS", 0...20, standard: 3, .onRestart,
         "Probe the access point after this many missed beacons, and leave it if it does not answer; 0: rely on the "

@@ -14,4 +14,9 @@ extension Setting {
             "ALTNET_RESCUE_UNSEEN_S": "ALTNET_SETUP_AP_UNSEEN_S",
         ]
     }
+
+    /// Settings of the previous version that have no effect any more. The next version refuses them.
+    static var removed: Set<String> {
+        ["ALTNET_CRITICAL_CONFIRM_S", "ALTNET_FADING_HORIZON_S", "ALTNET_WEAK_CONFIRM_S"]
+    }
 }

@@ -61,6 +61,10 @@ extension SettingsSource.Collected {
     fileprivate mutating func add(
         _ written: String, _ value: String, from origin: SettingOrigin, _ names: [String], _ renamed: [String: String]
     ) {
+        if Setting.removed.contains(written) {
+            warnings.append("\(written) has no effect any more; remove it, because the next version refuses it")
+            return
+        }
         let name = renamed[written] ?? written
         guard names.contains(name) else {
             let nearest = names.min { $0.distance(to: name) < $1.distance(to: name) } ?? ""

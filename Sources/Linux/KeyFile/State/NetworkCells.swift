@@ -112,7 +112,7 @@ extension NetworkStatistics: CellContent {
     /// A copy without the parts that have their own cells; nil if it would be empty.
     var withoutOwnCells: NetworkStatistics? {
         var statistics = self
-        (statistics.lease, statistics.hourlyOutage, statistics.learnedMinimumSecurity) = (nil, nil, nil)
+        (statistics.lease, statistics.learnedMinimumSecurity) = (nil, nil)
         return statistics == NetworkStatistics() ? nil : statistics
     }
 

@@ -14,7 +14,6 @@ extension StoredState {
         }
         return bare.bareCells(keepingSlotsOf: old)
             .merging(state.addressCells(keepingSlotsOf: old)) { $1 }
-            .merging(state.lossCells(keepingSlotsOf: old)) { $1 }
             .merging(state.learnedMinimumSecurityCells()) { $1 }
             .merging(state.enterpriseCells(keepingSlotsOf: old)) { $1 }
             .merging(state.stagedCells()) { $1 }
@@ -74,7 +73,6 @@ extension StoredState {
         }
         do { try validate() } catch { return nil }
         readAddresses(cells)
-        readLosses(cells)
         readLearnedMinimumSecurity(cells)
         readEnterprise(cells)
         readStaged(cells)
@@ -83,7 +81,7 @@ extension StoredState {
         func known(_ cells: Cells) -> Cells { cells.filter { !CellID.optionalKinds.contains($0.key.kind) } }
         // Refuse unreadable cells, dangling references and duplicates.
         guard backups.count <= KeyFile.allowedMaximum.upperBound, known(written) == known(cells) else { return nil }
-        drop(cells.count { written[$0.key] != $0.value })
+        drop(cells.count { $0.key.kind != CellID.retiredKind && written[$0.key] != $0.value })
     }
 
     /// Returns the state as stored, without data of other networks and without impossible values. All copies of a
@@ -93,7 +91,6 @@ extension StoredState {
         var state = self
         state.shareAddresses()
         state.limitLeases()
-        state.limitLosses()
         state.limitLearnedMinimumSecurity()
         state.reviewStaged()
         state.statistics = state.statistics.compactMapValues(\.normalised).filter { names.contains($0.key) }
@@ -144,16 +141,18 @@ extension CellID {
         case lease = 129
         case enterprise = 150
         case staged = 151
-        /// Hourly outage shared by all networks of an SSID.
-        case losses = 152
         /// Learned minimum security of all networks, in one cell.
         case learnedMinimumSecurity = 153
     }
 
+    /// Kind of the cells with losses by hour of the day, which an older altnet wrote. They are ignored, and the next
+    /// change of the state removes them. Reserved: do not use the number again.
+    static let retiredKind: UInt8 = 152
+
     /// Known kinds from 128 on. An older altnet that does not know them keeps their cells.
     static let optionalKinds: Set<UInt8> = [
-        Kind.address.rawValue, Kind.lease.rawValue, Kind.losses.rawValue, Kind.enterprise.rawValue,
-        Kind.staged.rawValue, Kind.learnedMinimumSecurity.rawValue,
+        Kind.address.rawValue, Kind.lease.rawValue, Kind.enterprise.rawValue, Kind.staged.rawValue, retiredKind,
+        Kind.learnedMinimumSecurity.rawValue,
     ]
     /// Kinds that are kept unread, except for known ones. Unknown kinds below 128 are invalid.
     package static let keptKinds: ClosedRange<UInt8> = 130...255

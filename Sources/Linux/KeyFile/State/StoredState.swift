@@ -40,8 +40,6 @@ public struct NetworkStatistics: Sendable, Equatable {
     public var verifiedAccessPoints: [BSSID]
     /// Last lease. A commit keeps the leases of the first eight networks.
     public var lease: StoredLease?
-    /// Expected outage by hour of the day. A commit keeps those of `home` and `chosen`.
-    public var hourlyOutage: HourlyOutageRecord?
     /// Learned minimum security; nil without observations. A commit keeps those of the first five networks.
     public var learnedMinimumSecurity: LearnedMinimumSecurity?
 
@@ -50,7 +48,7 @@ public struct NetworkStatistics: Sendable, Equatable {
     public init(
         lastSeen: UInt32? = nil, lastSignal: Int8? = nil, lastFrequency: Frequency? = nil,
         lastFailure: JoinFailure? = nil, verifiedAccessPoints: [BSSID] = [], lease: StoredLease? = nil,
-        hourlyOutage: HourlyOutageRecord? = nil, learnedMinimumSecurity: LearnedMinimumSecurity? = nil
+        learnedMinimumSecurity: LearnedMinimumSecurity? = nil
     ) {
         self.lastSeen = lastSeen
         self.lastSignal = lastSignal
@@ -58,7 +56,6 @@ public struct NetworkStatistics: Sendable, Equatable {
         self.lastFailure = lastFailure
         self.verifiedAccessPoints = verifiedAccessPoints
         self.lease = lease
-        self.hourlyOutage = hourlyOutage
         self.learnedMinimumSecurity = learnedMinimumSecurity
     }
 }

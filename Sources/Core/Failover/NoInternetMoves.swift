@@ -1,0 +1,25 @@
+import AgentModel
+
+/// Moves in a row between links without internet.
+struct NoInternetMoves: Hashable, Sendable {
+    /// Moves to access points that had no internet before, and to others of the network in use.
+    private var turns = 0
+    private var siblings = 0
+
+    /// Names are free to take.
+    private static let mostSiblings = 3
+    private static let waits = BackOff(first: .seconds(20), last: .seconds(3600))
+
+    mutating func moved(again isTurn: Bool) {
+        if isTurn { turns += 1 } else { siblings += 1 }
+    }
+
+    mutating func ended() { self = NoInternetMoves() }
+
+    /// Whether other access points of the network may be tried at once.
+    var allowsSibling: Bool { siblings < Self.mostSiblings }
+
+    /// Whether to try again where there was no internet, because a shared cause may be mended there first.
+    /// - Parameter time: age of the link in use.
+    func isTurn(after time: Duration) -> Bool { time >= Self.waits.wait(after: turns) }
+}
