@@ -71,12 +71,14 @@ extension FailoverPolicy {
 
     /// Whether the signal is so weak that frames get lost.
     var isLosingFrames: Bool {
-        guard let accessPoint = phase.accessPoint, let level = monitor.level else { return false }
+        guard monitor.weakSince != nil, let accessPoint = phase.accessPoint, let level = monitor.level else {
+            return false
+        }
         return LinkCost.lossRate(at: level, on: accessPoint.frequency, settings: settings) > 0
     }
 
     /// Whether the signal will not last.
-    var isBreaking: Bool { monitor.isFading || monitor.weakSince != nil && isLosingFrames }
+    var isBreaking: Bool { monitor.isFading || isLosingFrames }
 
     /// Whether there is a reason to scan for something better.
     private func isBad(_ link: Link) -> Bool { isTroubled || link.uselessness != nil }
@@ -111,8 +113,8 @@ extension FailoverPolicy {
     private mutating func watch(_ link: Link, at now: Instant, _ actions: inout [PolicyAction]) {
         guard isTroubled else {
             guard escape.since != nil else { return }
-            escape = EscapeScans(
-                next: link.uselessness == nil ? nil : escape.next, quietUntil: escape.quietUntil)
+            escape = EscapeScans(next: link.uselessness == nil ? nil : escape.next, quietUntil: escape.quietUntil)
+            benefit = SwitchBenefit()
             return watchSignal(of: link.accessPoint, &actions)
         }
         let since = escape.since ?? now
