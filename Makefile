@@ -154,9 +154,10 @@ torture: deps ## Cut the power of the key file a million times (CUTS=...)
 	$(SHIP) altnet-lab
 	$(SHIPPED)/altnet-lab torture $(if $(CUTS),--cuts $(CUTS))
 
-torture-policy: deps ## Look for a history in which the failover policy breaks a promise (SEQUENCES=1000000)
+torture-policy: deps ## Look for a history in which the failover policy breaks a promise (SEQUENCES=1000000, NEAR_EQUALS=1000)
 	$(SHIP) altnet-lab
-	$(SHIPPED)/altnet-lab torture-policy $(if $(SEQUENCES),--sequences $(SEQUENCES))
+	$(SHIPPED)/altnet-lab torture-policy $(if $(SEQUENCES),--sequences $(SEQUENCES)) \
+	    $(if $(NEAR_EQUALS),--near-equals $(NEAR_EQUALS))
 
 # Every decoder of outside bytes, compiled as it ships and instrumented besides (Docs/results/fuzzing.md). Not linked as
 # it ships: libFuzzer has to unwind the stack to tell of a crash.
@@ -181,7 +182,7 @@ bench-protocol: deps ## Measure the app protocol beside a message through mosqui
 	$(BENCHMARKS) protocol-bench
 	ulimit -n 8192 && .build/benchmarks/release/protocol-bench $(BENCH)
 
-bench-policy: deps ## Hold the failover policy against others and against the optimum (BENCH="--seeds 5")
+bench-policy: deps ## Hold the failover policy against the optimum and against others (BENCH="--seeds 5 --before FILE")
 	$(SHIP) altnet-lab
 	$(SHIPPED)/altnet-lab bench-policy $(BENCH)
 

@@ -177,8 +177,8 @@ let package = Package(
         .executableTarget(
             name: "altnet-docs",
             dependencies: [
-                "Agent", "AgentCore", "AgentModel", "AppProtocol", "AppServer", "Fuzzing", "JSONValues", "MQTTBridge",
-                "Simulation", argumentParser,
+                "Agent", "AgentCore", "AgentModel", "AppProtocol", "AppServer", "Failover", "Fuzzing", "JSONValues",
+                "MQTTBridge", "Simulation", argumentParser,
             ],
             path: "Sources/Bench/altnet-docs", swiftSettings: strict),
 

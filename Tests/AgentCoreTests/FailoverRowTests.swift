@@ -6,7 +6,7 @@ import Testing
 @testable import AgentCore
 @testable import KeyFile
 
-/// Rules of Docs/contributor/failover-rules.md that concern the agent, and not the policy alone.
+/// Rules of Docs/contributor/security-floor.md and failover-rules.md that concern the agent, and not the policy alone.
 @Suite struct SecurityFloorRowTests {
     private static let home = CoreBench.access["Home"]!
     private static let twin = BSSID("02:00:00:00:01:99")!

@@ -1,5 +1,6 @@
 import AgentModel
 import AppProtocol
+import Failover
 import Randomness
 import Testing
 
@@ -51,6 +52,7 @@ import Testing
             (.mute, [.cycleInterface, .rebindDriver, .tellOwner]),
             (.joinsFail, [.disconnect, .cycleInterface, .restartSupplicant, .rebindDriver, .tellOwner]),
             (.missing, [.rebindDriver, .tellOwner]),
+            (.carriesNothing, [.renewAddress, .reassociate, .cycleInterface, .tellOwner, .renewAddress]),
         ]
         for (fault, steps) in expected {
             var board = Board()
@@ -121,7 +123,7 @@ import Testing
         let counts = Dictionary(grouping: board.steps, by: \.self).mapValues(\.count)
         #expect(board.performed.count <= 24 * 6)
         #expect((counts[.rebindDriver] ?? 0) <= 24)
-        #expect((counts[.reboot] ?? 0) == 1)
+        #expect((counts[.reboot] ?? 0) == (fault == .carriesNothing ? 0 : 1))
         #expect((counts[.tellOwner] ?? 0) <= 4)
     }
 
@@ -169,6 +171,46 @@ import Testing
         next.now = board.now
         next.run(.mute, for: .seconds(25))
         #expect(next.steps == [.rebindDriver])
+    }
+
+    // MARK: A link that carries nothing
+
+    @Test func itsPausesGrowToAnHour() {
+        var board = Board()
+        let start = board.now
+        board.run(.carriesNothing, for: .seconds(24_000))
+        let times = board.performed.map { ($0.at - start).milliseconds / 1000 }
+        #expect(Array(times.prefix(8)) == [60, 180, 300, 420, 840, 960, 1080, 1800])
+        let rounds = board.performed.filter { $0.0 == .renewAddress }.map { ($0.at - start).milliseconds / 1000 }
+        #expect(rounds == [60, 840, 1800, 3360, 6120, 10_080, 14_040, 18_000, 21_960])
+    }
+
+    @Test func onHoldNoStepIsTaken() {
+        var ladder = RecoverySteps()
+        var now = Instant(milliseconds: 1_000_000)
+        func review(_ isOnHold: Bool, after time: Duration) -> [RecoverySteps.Effect] {
+            now = now + time
+            return ladder.review(.carriesNothing, isOnline: true, isOnHold: isOnHold, at: now)
+        }
+        #expect(review(true, after: .zero).isEmpty)
+        #expect(review(true, after: .seconds(60)).isEmpty)
+        #expect(ladder.nextWake == nil)
+        #expect(review(false, after: .seconds(60)).isEmpty)
+        #expect(review(false, after: .seconds(60)) == [.perform(.renewAddress, .carriesNothing)])
+        ladder.ended(.renewAddress, at: now)
+        // A short hold takes nothing of the time that a step has to help.
+        #expect(review(true, after: .seconds(10)).isEmpty)
+        #expect(review(false, after: .seconds(10)).isEmpty)
+        #expect(ladder.nextWake == now + .seconds(100))
+        #expect(ladder.review(nil, isOnline: true, at: now).count == 1)
+        #expect(ladder.nextWake == nil)
+    }
+
+    @Test func anAddressOfAnotherProgramIsNotAskedFor() {
+        var board = Board()
+        board.ladder = RecoverySteps(excluding: [.renewAddress])
+        board.run(.carriesNothing, for: .seconds(400))
+        #expect(board.steps == [.reassociate, .cycleInterface, .tellOwner])
     }
 
     /// A step that hangs is one that did not help.
@@ -304,6 +346,82 @@ import Testing
         }
         #expect(bench.errors.contains { $0.contains("power the device") }, "\(bench.errors)")
         #expect(bench.warnings.count { $0.contains("rebinding its driver") } == 1)
+    }
+
+    // MARK: A link that carries nothing
+
+    /// Lets time pass. Probes end like this, scans show Home, and joins succeed.
+    /// - Returns: the effects of the recovery.
+    @discardableResult
+    private func live(_ bench: inout CoreBench, for time: Duration, probes result: ProbeResult) -> [String] {
+        let end = bench.now + time
+        var waiting: [String] = []
+        var all: [String] = []
+        while true {
+            if !waiting.isEmpty {
+                let name = waiting.removeFirst()
+                switch name {
+                case "probe": waiting += bench.handle(.found(.probed(epoch: bench.probed, result)))
+                case "join wlan0 Home": waiting += bench.connect("wlan0")
+                case "renewAddress wlan0": waiting += bench.handle(.recoveryEnded(.renewAddress, problem: nil))
+                case "cycleInterface wlan0": waiting += bench.handle(.recoveryEnded(.cycleInterface, problem: nil))
+                case "leave wlan0": break
+                default: continue
+                }
+                if name != "probe" { all.append(name) }
+            } else if !bench.scans.isEmpty {
+                waiting += bench.endScan(.finished([bench.bss("Home")]))
+            } else if let next = bench.timers.min(by: { $0.value < $1.value }), next.value <= end {
+                bench.now = max(bench.now, next.value)
+                waiting += bench.handle(.timer(next.key))
+            } else {
+                bench.now = end
+                return all
+            }
+        }
+    }
+
+    private func started(assignsAddresses: Bool = true) throws -> CoreBench {
+        var bench = try CoreBench(assignsAddresses: assignsAddresses)
+        try bench.start()
+        live(&bench, for: .seconds(20), probes: .online)
+        return bench
+    }
+
+    @Test func aLinkThatCarriesNothingIsRepairedInSteps() throws {
+        var bench = try started()
+        #expect(live(&bench, for: .seconds(50), probes: .failed).isEmpty)
+        #expect(live(&bench, for: .seconds(60), probes: .failed) == ["renewAddress wlan0"])
+        #expect(live(&bench, for: .seconds(120), probes: .failed) == ["leave wlan0", "join wlan0 Home"])
+        #expect(live(&bench, for: .seconds(120), probes: .failed) == ["cycleInterface wlan0"])
+        #expect(live(&bench, for: .seconds(120), probes: .failed).isEmpty)
+        #expect(bench.errors.contains { $0.contains("the link of wlan0") && $0.contains("restart the router") })
+        #expect(bench.core.history(50).count { $0.reason.rawValue == "carriesNothing" } == 4)
+        #expect(bench.core.linkFault == "nothing gets through; nothing has helped")
+        let status = bench.core.status(at: ClockReading(instant: bench.now, time: Timestamp(millisecondsSince1970: 0)))
+        #expect(status.radio == nil && bench.core.radioFault == nil, "the radio is not to blame")
+        live(&bench, for: .seconds(60), probes: .online)
+        #expect(bench.notices.contains { $0.contains("the link of wlan0 works again") })
+        #expect(bench.core.linkFault == nil)
+        #expect(live(&bench, for: .seconds(1200), probes: .online).isEmpty)
+    }
+
+    @Test func aLoginPageIsNoLinkThatCarriesNothing() throws {
+        var bench = try started()
+        #expect(live(&bench, for: .seconds(600), probes: .captive).isEmpty)
+    }
+
+    @Test func besideAnotherUplinkNothingIsRepaired() throws {
+        var bench = try started()
+        live(&bench, for: .seconds(50), probes: .failed)
+        bench.surroundings.otherUplink = .wired
+        bench.handle(.route(.uplinkChanged))
+        #expect(live(&bench, for: .seconds(600), probes: .failed).isEmpty)
+    }
+
+    @Test func whereAnotherProgramGetsTheAddressOnlyTheLinkIsMadeAgain() throws {
+        var bench = try started(assignsAddresses: false)
+        #expect(live(&bench, for: .seconds(110), probes: .failed) == ["leave wlan0", "join wlan0 Home"])
     }
 
     @Test func joinsThatFailOneAfterTheOtherAreTheRadios() throws {

@@ -46,6 +46,11 @@ import Testing
         #expect(Self.good.steps.map(\.layer) == Diagnosis.Layer.allCases)
     }
 
+    @Test func aLinkThatCarriesNothingIsDoubtful() {
+        let results = results { $0.linkFault = "nothing gets through; joining the network again" }
+        #expect(results[1] == .doubtful && results[2] == .good)
+    }
+
     @Test func belowWhatIsNotJoinedNothingIsBlamed() {
         // The others are asked by another way out, where there is one.
         for association in [DiagnosisFacts.Association.notConnected(known: 2), .joining("HomeNet")] {

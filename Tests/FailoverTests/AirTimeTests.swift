@@ -6,6 +6,7 @@ import Testing
 /// The cost of scans, and its limits.
 @Suite struct AirTimeTests {
     /// - Parameter time: how long a scan takes. An answer at once is another program's scan, and makes none cheaper.
+    // covers: rule/scan-budget
     @Test(arguments: [Duration.seconds(6), .zero])
     func scansOnALivingLinkStayInTheirBudget(each time: Duration) {
         var settings = PolicySettings()
@@ -31,6 +32,7 @@ import Testing
 
     /// Where frames are lost the known channels are scanned every few seconds: that leaves enough for all channels, where an access point
     /// may be that was never seen.
+    // covers: rule/scan-channels
     @Test func scansOfKnownChannelsKeepNoScanOfAllFromBeingPaidFor() {
         var bench = Bench.online([Bench.home])
         for channel in [2437, 5180, 5200, 5220] {
@@ -52,6 +54,7 @@ import Testing
         #expect(full.count > 1 && gaps.allSatisfy { $0 <= .seconds(180) }, "\(gaps)")
     }
 
+    // covers: rule/scan-budget
     @Test func whileNothingIsJoinedNothingIsSaved() {
         var settings = PolicySettings()
         settings.scanReserve = .milliseconds(1)
@@ -60,6 +63,7 @@ import Testing
         #expect(bench.take().scans.count == 1)
     }
 
+    // covers: rule/scan-budget
     @Test func aCommandIsNotMadeToWait() {
         var settings = PolicySettings()
         settings.scanReserve = .milliseconds(1)

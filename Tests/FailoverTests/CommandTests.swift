@@ -20,6 +20,7 @@ import Testing
 
     /// The user's choice is not left for being weak. Where frames are lost it is, also within the ten minutes; on 5 GHz that begins before the
     /// link is critical.
+    // covers: rule/hold-ends
     @Test(arguments: [
         (-75, 2412, Bench.backup), (-86, 2412, Bench.home), (-76, 5180, Bench.backup), (-80, 5180, Bench.home),
     ])
@@ -76,7 +77,7 @@ import Testing
         #expect(bench.target == Bench.home && bench.isOnline)
     }
 
-    // covers: rule/command-join, seed/switch-rolls-back
+    // covers: rule/command-join, rule/command-rollback, seed/switch-rolls-back
     @Test func aFailedSwitchGoesBack() {
         var bench = Bench.online()
         bench.send(.switchTo(Bench.backup.id, id: 1))
@@ -185,6 +186,7 @@ import Testing
         #expect(bench.take().outcomes == [.failed(.supplicantUnavailable)])
     }
 
+    // covers: rule/command-one
     @Test func oneSwitchAtATime() {
         var bench = Bench.online()
         bench.send(.switchTo(Bench.backup.id, id: 1))
@@ -213,7 +215,7 @@ import Testing
         #expect(bench.take().outcomes == [.committed])
     }
 
-    // covers: rule/command-commit, seed/choice-sticks
+    // covers: rule/command-commit, rule/hold-command, seed/choice-sticks
     @Test func aCommandedChoiceStandsForTenMinutes() {
         var bench = Bench.online()
         bench.send(.switchTo(Bench.backup.id, id: 1))

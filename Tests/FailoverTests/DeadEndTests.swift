@@ -88,6 +88,22 @@ import Testing
         #expect(bench.targetBSSID == bench.observation(Bench.home, 0, radio: 1).bssid)
     }
 
+    /// A mesh node without its uplink is not returned to at the same pace for ever.
+    // covers: rule/no-internet-other-bssid
+    @Test func eachTimeItIsLeftAloneForTwiceAsLong() {
+        var history = NetworkHistory()
+        let settings = PolicySettings()
+        var now = Instant(milliseconds: 1000)
+        let (one, other) = (Bench.accessPoint(of: Bench.home.id).bssid, Bench.accessPoint(of: Bench.backup.id).bssid)
+        for wait in [600, 1200, 2400, 4800] {
+            history.wasUseless(.noInternet, over: one, at: now, settings: settings)
+            history.wasUseful(over: other, at: now + .seconds(1))
+            now = now + .seconds(wait)
+            #expect(history.reputation(of: one, at: now - .seconds(1)) != .sound)
+            #expect(history.reputation(of: one, at: now) == .sound)
+        }
+    }
+
     /// A second access point that leads nowhere as well makes the network's own block no longer.
     // covers: rule/no-internet-other-bssid
     @Test func theBlockIsOfTheNetworksFirstTime() {

@@ -166,8 +166,7 @@ import Testing
 
     // MARK: Nothing better anywhere
 
-    /// Two networks, and what the device needs is down: no dance. The number is the one that
-    /// Docs/contributor/failover-rules.md tells.
+    /// Two networks, and what the device needs is down: few switches.
     // covers: rule/no-internet-everywhere
     @Test func anOutageEverywhereLeadsToFewSwitches() {
         var bench = UsefulnessTests.online()

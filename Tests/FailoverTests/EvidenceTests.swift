@@ -7,7 +7,7 @@ import Testing
 @Suite struct EvidenceTests {
     /// The first block after as many failures of a kind as it takes.
     // covers: rule/no-internet-block, rule/block-wrong-key, rule/block-full, rule/block-refused, rule/block-timeout
-    // covers: rule/block-no-address
+    // covers: rule/block-no-address, rule/block-renewed
     @Test(arguments: [
         (JoinFailure.wrongKey, 2, 300), (.noAddress, 2, 10), (.accessPointFull, 1, 30), (.rejected, 1, 10),
         (.notFound, 1, 10), (.certificateRefused, 1, 300), (.timeout, 3, 10), (.linkLost, 3, 10), (.noInternet, 1, 300),
@@ -25,6 +25,7 @@ import Testing
         #expect(block.until == now + .seconds(2 * wait), "twice as long the next time")
     }
 
+    // covers: rule/block-own-fault
     @Test(arguments: [JoinFailure.supplicantUnavailable, .interfaceDown, .unconfirmed, .interrupted])
     func whatIsNotTheNetworksFaultIsNotHeldAgainstIt(failure: JoinFailure) {
         var bench = Bench([Bench.home])
@@ -35,7 +36,7 @@ import Testing
     }
 
     /// A router that was away and is back was restarted, perhaps with another password.
-    // covers: rule/unblock-reappears
+    // covers: rule/unblock-reappears, rule/unblock-suspect
     @Test func aNetworkThatReappearsGetsAnotherChance() {
         var bench = Bench([Bench.home])
         bench.start()
@@ -154,6 +155,7 @@ import Testing
     }
 
     /// An access point that lets every station in and throws it out half a minute later.
+    // covers: rule/rank-unstable
     @Test func aNetworkThatThrowsTheDeviceOutIsNotRejoinedForEver() {
         var bench = Bench([Bench.home, Bench.backup])
         bench.start()

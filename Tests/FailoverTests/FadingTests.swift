@@ -7,7 +7,7 @@ import Testing
 /// Signals that fall, and signals that only tremble.
 @Suite struct FadingTests {
     /// 1 dB a second from -66: critical is 14 s away, and 10 s more would pass until that is confirmed.
-    // covers: rule/weak-fading, rule/weak-slope, seed/signal-weak
+    // covers: rule/weak-fading, rule/leave-fading, seed/signal-weak
     @Test func aFadingLinkIsLeftBeforeItIsCritical() throws {
         var bench = Bench.online([Bench.home, Bench.backup])
         var signal = -66
@@ -23,7 +23,7 @@ import Testing
         #expect(signal > -82, "at \(signal) dBm")
     }
 
-    // covers: rule/weak-slope
+    // covers: rule/weak-fading
     @Test func aWeakLinkThatDoesNotFallIsGivenTime() {
         var bench = Bench.online([Bench.home, Bench.backup])
         let start = bench.now

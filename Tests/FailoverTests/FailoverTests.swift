@@ -127,7 +127,7 @@ import Testing
     }
 
     /// The block is as old as the last outage, and this outage has nothing but the blocked network to offer.
-    // covers: seed/recovery-forever
+    // covers: rule/last-resort, seed/recovery-forever
     @Test func theLastResortIsThereInEveryOutage() {
         var bench = Bench([Bench.home, Bench.backup])
         bench.start()
@@ -149,6 +149,7 @@ import Testing
         #expect(bench.now - start <= .seconds(42))
     }
 
+    // covers: rule/last-resort
     @Test func theLastResortIsNotAlwaysTheSameNetwork() {
         var bench = Bench([Bench.backup, Bench.spare])
         bench.start()
@@ -166,6 +167,7 @@ import Testing
         #expect(Set(tried.suffix(4)) == [Bench.backup, Bench.spare])
     }
 
+    // covers: rule/block-timeout
     @Test func failuresOfChangingKindsBlockAsWell() {
         var block = Block(.wrongKey)
         let now = Instant(milliseconds: 5)
@@ -177,6 +179,7 @@ import Testing
     }
 
     /// The supplicant still says that the interface is disabled when the kernel says that it is up.
+    // covers: rule/block-own-fault
     @Test func aDeviceThatIsNotReadyIsNotAskedAllTheTime() {
         var bench = Bench([Bench.home])
         bench.start()
@@ -189,6 +192,7 @@ import Testing
         #expect(bench.target == Bench.home)
     }
 
+    // covers: rule/search-list
     @Test func aNetworkThatLeftTheListIsUsedUntilItIsLost() {
         var bench = Bench.online([Bench.home, Bench.backup])
         bench.send(.networks([Bench.backup]))
@@ -231,7 +235,7 @@ import Testing
         #expect(!bench.policy.isBlocked(Bench.backup.id, at: bench.now))
     }
 
-    // covers: rule/block-no-address
+    // covers: rule/block-no-address, rule/join-limit
     @Test func noAddressCountsAsAFailure() {
         var bench = Bench([Bench.home, Bench.backup])
         bench.start()
@@ -244,7 +248,7 @@ import Testing
         #expect(bench.target == Bench.backup)
     }
 
-    // covers: rule/block-timeout, seed/one-bad-access-point
+    // covers: rule/block-timeout, rule/join-limit, seed/one-bad-access-point
     @Test func aJoinThatNeverEndsIsGivenUp() {
         var bench = Bench([Bench.home])
         bench.start()

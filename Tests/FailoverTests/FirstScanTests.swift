@@ -70,6 +70,7 @@ import Testing
         return bench
     }
 
+    // covers: rule/search-ready
     @Test func looksWhileTheSupplicantStarts() {
         var bench = Self.starting()
         #expect(bench.take().scans.map(\.frequencies) == [Self.channels(2412)])

@@ -5,6 +5,7 @@ import Testing
 
 /// A user is at the setup access point, which a join would take away.
 @Suite struct HeldTests {
+    // covers: rule/search-held
     @Test func nothingIsJoinedOrLookedForMeanwhile() {
         var bench = Bench()
         bench.start()
@@ -22,6 +23,7 @@ import Testing
         #expect(bench.target == Bench.home)
     }
 
+    // covers: rule/search-held
     @Test func whatIsCommandedIsDoneAllTheSame() {
         var bench = Bench()
         bench.start()

@@ -31,6 +31,7 @@ import Testing
         #expect(!monitor([-64, -65, -66, -67, -68, -69, -70, -71]).isFading, "too few weak samples")
     }
 
+    // covers: rule/congestion
     @Test(arguments: [(-5, 0), (9, 0), (10, 0.1), (50, 0.5), (300, 1)] as [(Int, Double)])
     func countsFrameLossFromTenPercentOn(percent: Int, share: Double) {
         var monitor = LinkMonitor()
@@ -38,6 +39,7 @@ import Testing
         #expect(monitor.loss == share)
     }
 
+    // covers: rule/congestion
     @Test func forgetsFrameLossThatIsNotMeasuredAnyMore() {
         var monitor = LinkMonitor()
         monitor.lost(50, at: start)
@@ -47,6 +49,7 @@ import Testing
         #expect(monitor.loss == 0)
     }
 
+    // covers: rule/candidate-channel
     @Test func channelsThatOverlapAreCongestedTogether() {
         var congested = CongestedChannels()
         congested.leave(Frequency(megahertz: 2437), at: start)

@@ -22,6 +22,7 @@ import Testing
         return bench.now - start
     }
 
+    // covers: rule/block-loss
     @Test(arguments: LinkEnd.allCases, [1, 5, 20, 55])
     func aLinkThatIsLostAgainAndAgainBlocksNothing(end: LinkEnd, life: Int) {
         var bench = Bench.online([Self.home])
@@ -46,6 +47,7 @@ import Testing
         }
     }
 
+    // covers: rule/block-loss
     @Test func anAddressThatGoesAgainAndAgainBlocksNothing() {
         var bench = Bench.online([Self.home])
         for _ in 0..<10 {
@@ -60,6 +62,7 @@ import Testing
     }
 
     /// One that lets the device in and throws it out at once: again and again, and never in a hot loop.
+    // covers: rule/retry-wait
     @Test func whatThrowsTheDeviceOutAtOnceIsTriedEveryFiveSeconds() {
         var bench = Bench.online([Self.home])
         var waits: [Duration] = []
@@ -74,6 +77,7 @@ import Testing
         #expect(!bench.take().decisions.contains { $0.kind == .blocked })
     }
 
+    // covers: rule/block-alone
     @Test(arguments: [JoinFailure.timeout, .rejected, .notFound, .linkLost, .accessPointFull])
     func whereNothingElseCanBeJoinedNothingIsBlocked(failure: JoinFailure) {
         var bench = Bench([Self.home])
@@ -89,6 +93,7 @@ import Testing
         #expect(waits.dropFirst(5).allSatisfy { $0 >= .milliseconds(4900) }, "\(waits)")
     }
 
+    // covers: rule/join-late-address
     @Test func whereNoAddressComesAndNothingElseIsThereNothingIsBlocked() {
         var bench = Bench([Self.home])
         bench.start()
@@ -104,6 +109,7 @@ import Testing
     }
 
     /// An address that comes after 16 s is waited for in the second try, and from then on in the first.
+    // covers: rule/join-late-address
     @Test func anAddressThatCameLateIsWaitedForTheNextTime() {
         var bench = Bench([Self.home])
         bench.start()
@@ -140,6 +146,7 @@ import Testing
     }
 
     /// A block is for the good of the others. Without them it does not count.
+    // covers: rule/last-open
     @Test func aBlockDoesNotCountWhereTheOthersHaveGone() {
         var bench = Bench([Self.home, Self.backup])
         bench.start()
@@ -154,6 +161,7 @@ import Testing
         #expect(bench.target == Self.home)
     }
 
+    // covers: rule/block-alone
     @Test func aWrongKeyBlocksAlsoWhereNothingElseIsThere() {
         var bench = Bench([Self.home])
         bench.start()
@@ -178,7 +186,7 @@ import Testing
 
     // MARK: The search after a loss
 
-    // covers: rule/lost-all-channels
+    // covers: rule/lost-all-channels, rule/lost-reconnect
     @Test func knownChannelsAreLookedAtCloselyAndAllChannelsLater() {
         var bench = Bench.online([Self.home])
         bench.advance(by: .seconds(10))
@@ -195,7 +203,7 @@ import Testing
         #expect(scans.first { $0.isFull }.map { $0.at >= .milliseconds(1500) } ?? false)
     }
 
-    // covers: rule/lost-all-channels
+    // covers: rule/lost-all-channels, rule/lost-reconnect
     @Test func allChannelsAreLookedAtAtOnceWhereANetworkWasNeverSeen() {
         var bench = Bench.online([Self.home, Self.backup])
         bench.advance(by: .seconds(1))

@@ -101,6 +101,7 @@ import Testing
         #expect((bench.target == Bench.home) == returns)
     }
 
+    // covers: rule/return-short
     @Test func aReturnThatDoesNotLastMakesTheNextOneDearer() {
         var bench = Self.away()
         var waits: [Int64] = []
@@ -119,6 +120,7 @@ import Testing
         #expect(waits[1] > waits[0] && waits[2] > waits[1] && waits[3] >= 16 * waits[0], "\(waits)")
     }
 
+    // covers: rule/return-short
     @Test func aReturnThatLastedIsForgiven() {
         var bench = Self.away()
         for _ in 1...3 {
@@ -189,6 +191,7 @@ import Testing
         #expect(bench.now - start < .seconds(3600))
     }
 
+    // covers: rule/return-blocked
     @Test func whoIsNotToReturnDoesNot() {
         var settings = PolicySettings()
         settings.returnsToPreferred = false
@@ -232,6 +235,7 @@ import Testing
         #expect(bench.policy.attempt?.network == NetworkID(9))
     }
 
+    // covers: rule/return-blocked
     @Test func aBlockedHomeIsNotReturnedTo() {
         var bench = Bench.online([Bench.home, Bench.backup])
         bench.send(.linkLost())
@@ -261,6 +265,7 @@ import Testing
 
     /// Time does not mend a password: each refusal makes the next return four times as far away. One scan that misses the network says
     /// nothing.
+    // covers: rule/return-failed
     @Test func aRefusalMakesTheNextReturnFourTimesAsFar() {
         let settings = PolicySettings()
         var back = PreferredNetworkReturn()

@@ -30,6 +30,7 @@ import Testing
     }
 
     /// The router is back before its line is.
+    // covers: rule/return-trial
     @Test func aHomeOnTrialIsLeftAfterOneProbe() {
         var bench = UsefulnessTests.online()
         bench.send(.linkLost())
@@ -48,6 +49,7 @@ import Testing
         #expect(bench.target == Bench.backup)
     }
 
+    // covers: rule/join-after-leaving
     @Test func theGapIsLearnt() {
         var record = SwitchStatistics()
         #expect(record.gap == nil && record.addressLimit(insteadOfBadLink: true) == nil)
@@ -63,6 +65,7 @@ import Testing
         #expect(record.addressLimit(insteadOfBadLink: true) == .seconds(5))
     }
 
+    // covers: rule/join-late-address
     @Test func anAddressGetsTwiceTheTimeThatItTook() {
         var record = SwitchStatistics()
         record.joined(after: .milliseconds(400))
@@ -78,6 +81,7 @@ import Testing
         #expect(record.addressPatience(withoutOthers: .seconds(15)) == .seconds(32))
     }
 
+    // covers: rule/cost-signal
     @Test(arguments: [
         (-50, 0.0), (-64, 0.0), (-70, 0.0024), (-77, 0.00558), (-80, 0.177047), (-86, 0.677047), (-100, 1.01038),
     ])
@@ -87,6 +91,7 @@ import Testing
     }
 
     /// Home takes 8 s for an address: it is not returned to in half a minute, where the backup is as good.
+    // covers: rule/return-paid
     @Test func aHomeWithSlowAddressesIsNotReturnedToAtOnce() {
         func wait(gap: Duration) -> Int64 {
             var bench = PreferredTests.away()
@@ -134,6 +139,7 @@ import Testing
         #expect(count == samples)
     }
 
+    // covers: rule/cost-loss
     @Test func whatIsOnTheSameChannelIsNoWayOut() {
         var bench = Bench.online()
         for _ in 1...20 { Self.jam(&bench, 60) { [$0.observation(Bench.backup, -40, channel: 2417)] } }
@@ -141,6 +147,7 @@ import Testing
     }
 
     /// An oven drowns several channels: there is no dance between two of them.
+    // covers: rule/candidate-channel
     @Test func whatWasLeftForAJamIsNoWayOutOfAnother() {
         var bench = Bench.online()
         func seen(_ bench: Bench) -> [BSS] {
@@ -156,12 +163,14 @@ import Testing
         #expect(bench.target == Bench.home, "after five minutes it may be over there")
     }
 
+    // covers: rule/congestion
     @Test(arguments: [-5, 0, 9]) func aLittleIsLostInAnyAir(percent: Int) {
         var bench = Bench.online()
         for _ in 1...50 { Self.jam(&bench, percent) { [$0.observation(Bench.backup, -40, channel: 2462)] } }
         #expect(bench.target == Bench.home && bench.isOnline)
     }
 
+    // covers: rule/return-congested
     @Test func homeIsNotReturnedToAtOnceWhereItWasJammed() {
         var bench = Bench.online()
         for _ in 1...4 where bench.target == Bench.home {

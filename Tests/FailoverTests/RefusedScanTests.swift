@@ -43,6 +43,7 @@ import Testing
         }
     }
 
+    // covers: rule/refused-pause
     @Test func theyAreTriedAgainAfterAGrowingPause() {
         var bench = lost()
         var moments: [Int64] = []
@@ -69,6 +70,7 @@ import Testing
     }
 
     /// Scans are refused for 60 s, and the backup's access point appears after 30.
+    // covers: rule/refused-unseen
     @Test(arguments: [500, 1500, 2400])
     func aBackupThatAppearsIsJoinedWithoutAScan(joinTime: Int) {
         var bench = lost()
@@ -81,6 +83,7 @@ import Testing
         #expect(bench.now - appears <= .seconds(5), "\(bench.now - appears)")
     }
 
+    // covers: rule/refused-unseen
     @Test func theNetworkThatTheDeviceBelongsInComesFirst() throws {
         var bench = lost()
         run(&bench, for: .seconds(10)) { _, _ in false }
@@ -93,6 +96,7 @@ import Testing
         #expect(join.offer == .wpa2)
     }
 
+    // covers: rule/refused-unseen
     @Test func nothingIsHeldAgainstANetworkThatNoScanHasShown() {
         var bench = lost()
         run(&bench, for: .seconds(60)) { _, _ in false }

@@ -28,6 +28,7 @@ import Testing
 
     private func observationOfBackup(in bench: Bench) -> BSS { bench.observation(Bench.backup, -50, channel: 2437) }
 
+    // covers: rule/join-suspect
     @Test func homeIsFoundDuringTheLastResort() throws {
         var bench = lastResort()
         let backup = try #require(bench.policy.attempt)
@@ -50,6 +51,7 @@ import Testing
     }
 
     /// Both failed before. Each of them gets its time, however long the other one is in range.
+    // covers: rule/join-suspect
     @Test func theLastResortIsNotReplacedByWhatWasThere() {
         var bench = Bench([Bench.home, Bench.backup])
         bench.start()
@@ -85,6 +87,7 @@ import Testing
     }
 
     /// A good join takes a tenth of a second, and gets twenty times that before the device looks elsewhere.
+    // covers: rule/join-slow
     @Test func aJoinThatDragsOnGivesWayToAGoodNetworkOnly() {
         var bench = Bench([Bench.home, Bench.backup])
         bench.start()
@@ -180,6 +183,7 @@ import Testing
         #expect(bench.isOnline)
     }
 
+    // covers: rule/join-kept
     @Test func whatWasCommandedIsNotReplaced() {
         var bench = Bench.online([Bench.home, Bench.backup])
         bench.send(.scanned(id: nil, [observationOfBackup(in: bench), bench.observation(Bench.home, -50)]))

@@ -59,6 +59,7 @@ import Testing
     }
 
     /// It says that it will end the link: another one of the network is looked for and taken, as long as it is usable.
+    // covers: rule/transition-imminent
     @Test func anAccessPointAsksTheDeviceToLeave() throws {
         var bench = Bench.online([Bench.home, Bench.backup])
         bench.advance(by: .seconds(100))
@@ -76,6 +77,7 @@ import Testing
         #expect(bench.take().decisions.last { $0.kind == .join }?.cause == .steered)
     }
 
+    // covers: rule/transition-imminent
     @Test func itStaysWhereNothingElseIsUsable() {
         var bench = Bench.online([Bench.home, Bench.backup])
         bench.advance(by: .seconds(100))
@@ -115,6 +117,7 @@ import Testing
     }
 
     /// The mean of the last eight seconds is four seconds behind a device that moves.
+    // covers: rule/weak-level
     @Test(arguments: [-1, 1]) func aSignalThatMovesCountsWithTheEndOfItsLine(slope: Int) {
         var monitor = LinkMonitor()
         let start = Bench().now
@@ -126,6 +129,7 @@ import Testing
         #expect(monitor.level == -65 + slope * 7)
     }
 
+    // covers: rule/weak-level
     @Test func aSignalThatWaversCountsWithItsMean() {
         var monitor = LinkMonitor()
         let start = Bench().now
@@ -158,12 +162,14 @@ import Testing
         #expect(Self.rounds(10, every: .seconds(23)) == 10, "the \(settings.switchLimit) are of switches")
     }
 
+    // covers: rule/limit-moves
     @Test func roamsWithoutEndAreNotMade() {
         let settings = PolicySettings()
         #expect(Self.rounds(18, every: .seconds(13)) == settings.roamLimit)
     }
 
     /// Each has a count of its own.
+    // covers: rule/limit-moves
     @Test func roamsDoNotUseUpTheSwitches() {
         var limits = MoveLimits()
         let settings = PolicySettings()

@@ -63,6 +63,7 @@ import Testing
     }
 
     /// An attacker that sends many names does not push it out of memory.
+    // covers: rule/verified-kept
     @Test(arguments: [9, 40]) func itIsNeverForgottenForOthers(count: Int) {
         var bench = lost()
         join(&bench) { bench in (1...count).map { rogue(UInt8($0), in: bench) } + [real(in: bench)] }
@@ -93,6 +94,7 @@ import Testing
         #expect(cache.accessPoints(of: Self.backup.id, since: now).isEmpty)
     }
 
+    // covers: rule/verified-kept
     @Test func norIsItsChannel() {
         var bench = lost()
         let channels = [2417, 2422, 2427, 2432, 2437, 2442, 5180, 5200]
@@ -124,7 +126,7 @@ import Testing
     }
 
     /// One that says nothing at all does not hold the device up for long.
-    // covers: rule/unverified-scan-first
+    // covers: rule/join-unverified
     @Test func anUnprovenAccessPointHasSixSeconds() {
         var bench = lost()
         join(&bench) { [rogue(1, in: $0)] }
@@ -211,6 +213,7 @@ import Testing
         #expect(bench.target == Self.backup)
     }
 
+    // covers: rule/verified-kept
     @Test func fourAreRememberedTheLatestFirst() {
         var bench = Bench.online([Self.home])
         for number in UInt8(1)...5 {

@@ -4,6 +4,7 @@ import Testing
 @testable import Failover
 
 @Suite struct SearchTests {
+    // covers: rule/search-ready
     @Test func waitsForInterfaceAndSupplicant() {
         var bench = Bench()
         #expect(bench.take().isEmpty)
@@ -156,7 +157,7 @@ import Testing
     }
 
     /// A radio can call only a few names in one scan, so each scan begins with another.
-    // covers: seed/hidden-networks
+    // covers: rule/search-hidden, seed/hidden-networks
     @Test func everyHiddenNetworkGetsItsTurn() {
         let hidden = (1...5).map { Bench.network($0, "Hidden\($0)", isHidden: true) }
         var bench = Bench(hidden)
@@ -178,6 +179,7 @@ import Testing
         #expect(bench.target == Bench.home)
     }
 
+    // covers: rule/search-adopt
     @Test func adoptsTheLinkThatIsThereAtStart() {
         var bench = Bench()
         bench.send(.interface(isUp: true))
@@ -191,6 +193,7 @@ import Testing
         #expect(actions.joins.isEmpty && !actions.isLeaving, "the link must not drop")
     }
 
+    // covers: rule/search-list
     @Test func aNewNetworkIsLookedForAtOnce() {
         var bench = Bench([Bench.home])
         bench.start()

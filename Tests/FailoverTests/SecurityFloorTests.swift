@@ -78,6 +78,7 @@ import Testing
 
     /// Of the two halves of an open network the encrypted one is joined, if it is not fainter by a class; and after that
     /// nothing less.
+    // covers: rule/rank-encrypted
     @Test(arguments: [(-60, -66, true), (-60, -84, false)]) func theEncryptedHalfComesFirst(
         plain: Int, encrypted: Int, isEncrypted: Bool
     ) {

@@ -28,16 +28,19 @@ import Testing
         return bench.targetBSSID == joined ? nil : (bench.now - start).components.seconds
     }
 
+    // covers: rule/price-roam, rule/roam-background
     @Test func isGoneToWhereStayingHasCostTwiceTheMove() throws {
         let time = try #require(Self.timeToRoam(own: -69, other: -50, for: .seconds(3600)))
         #expect((150...400).contains(time), "\(time) s: 0.4 s at 0.02 s by the second times 0.12")
     }
 
+    // covers: rule/roam-background
     @Test(arguments: [(-60, -40), (-69, -63), (-66, -60)]) func isNoReasonToMove(own: Int, other: Int) {
         #expect(Self.timeToRoam(own: own, other: other, for: .seconds(7200)) == nil)
     }
 
     /// Names are free to take: a try may fail.
+    // covers: rule/price-roam
     @Test func anUnprovenOneHasToSaveMore() throws {
         let time = try #require(Self.timeToRoam(own: -69, other: -40, isProven: false, for: .seconds(7200)))
         #expect((700...1200).contains(time), "\(time) s: 2 s at 0.02 s by the second times 0.1")
@@ -72,6 +75,7 @@ import Testing
     }
 
     /// Other access points may be on channels where none was ever seen.
+    // covers: rule/scan-survey
     @Test(arguments: [(-69, 30, 6), (-50, 300, 24)])
     func allChannelsAreScannedNowAndThen(signal: Int, first: Int, hours: Int) throws {
         var bench = Bench([Bench.home])

@@ -179,6 +179,7 @@ import Testing
 
     // MARK: A restart in the middle
 
+    // covers: rule/command-rollback
     @Test func aRestartInTheMiddleEndsWhereItBegan() {
         var bench = Bench(Self.networks)
         bench.send(.interrupted(id: 9, target: Bench.backup.id, cameFrom: Bench.home.id))

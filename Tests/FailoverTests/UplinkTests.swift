@@ -5,6 +5,7 @@ import Testing
 
 /// A cable or a modem carries the traffic: Wi-Fi stays ready and otherwise still.
 @Suite struct UplinkTests {
+    // covers: rule/uplink-rest
     @Test(arguments: [Uplink.wired, .cellular])
     func aWeakLinkIsNotLeftWhileAnotherUplinkCarriesTheTraffic(uplink: Uplink) {
         var bench = Bench.online([Bench.home, Bench.backup])
@@ -30,6 +31,7 @@ import Testing
         #expect(bench.target == Bench.backup)
     }
 
+    // covers: rule/uplink-rest
     @Test func wiFiIsJoinedAgainWithoutHurry() {
         var bench = Bench.online([Bench.home, Bench.backup])
         bench.send(.otherUplink(.wired))

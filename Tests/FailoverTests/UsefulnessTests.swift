@@ -75,6 +75,31 @@ import Testing
         #expect(bench.isOnline)
     }
 
+    @Test func aDeviceIsStrandedWhereNothingElseCanBeTried() {
+        var bench = Self.online()
+        Self.internetDies(&bench)
+        #expect(bench.policy.noInternetSince != nil)
+        bench.finishScan([bench.observation(Bench.home, -50)])
+        #expect(bench.policy.isStranded(at: bench.now))
+        bench.send(.otherUplink(.wired))
+        #expect(!bench.policy.isStranded(at: bench.now))
+        bench.send(.otherUplink(nil))
+        #expect(bench.policy.isStranded(at: bench.now))
+        bench.send(.scanned(id: nil, [bench.observation(Bench.home, -50, radio: 1)]))
+        #expect(bench.target == Bench.home && !bench.policy.isStranded(at: bench.now), "its other access point is next")
+        bench.joinSucceeds()
+        bench.probeEnds(.online)
+        #expect(bench.policy.noInternetSince == nil)
+    }
+
+    /// The device could not join it again.
+    @Test func aNetworkThatIsNotStoredIsNotLeft() {
+        var bench = Self.online([Bench.home])
+        bench.send(.networks([Bench.backup]))
+        Self.internetDies(&bench)
+        #expect(bench.policy.noInternetSince != nil && !bench.policy.isStranded(at: bench.now))
+    }
+
     @Test func oneProbeThatFailsIsNoReason() {
         var bench = Self.online()
         for _ in 1...20 {

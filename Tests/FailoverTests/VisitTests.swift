@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    // covers: seed/join-once
+    // covers: rule/command-visit, seed/join-once
     @Test(arguments: [false, true]) func lastsAsLongAsTheLink(isKept: Bool) {
         var (bench, goal) = Self.visiting(isKept: isKept)
         #expect(bench.policy.isOnEphemeralNetwork)
@@ -40,6 +40,7 @@ import Testing
         #expect(bench.take().joins.isEmpty)
     }
 
+    // covers: rule/command-visit
     @Test(arguments: [false, true]) func isForgottenWhenTheLinkIsLost(isKept: Bool) {
         var (bench, goal) = Self.visiting(isKept: isKept)
         bench.send(.linkLost())

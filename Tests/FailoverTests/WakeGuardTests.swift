@@ -19,6 +19,7 @@ import Testing
         #expect(watch == WakeGuard(), "nothing is counted")
     }
 
+    // covers: rule/promise-wakes
     @Test(arguments: [Duration.zero, .seconds(-5), .seconds(-864_000)])
     mutating func thePastIsServedLessAndLessOften(_ wish: Duration) {
         var waits: [Duration?] = []

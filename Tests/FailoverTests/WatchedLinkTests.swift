@@ -23,7 +23,7 @@ import Testing
 
     // MARK: Samples
 
-    // covers: rule/weak-2ghz, rule/weak-fine, rule/weak-doubtful, rule/weak-sampling
+    // covers: rule/weak-2ghz, rule/weak-fine, rule/weak-sampling, rule/weak-breaking
     @Test func aLinkIsMeasuredAsOftenAsItsStateWants() {
         var bench = Self.online()
         bench.send(.signal(-75))
@@ -40,7 +40,7 @@ import Testing
         #expect(Self.interval(&bench) == .seconds(10), "nothing came of it for five minutes")
     }
 
-    // covers: rule/weak-samples
+    // covers: rule/weak-recovery
     @Test func aLinkIsFineAgainTwoDecibelsAboveWeak() {
         var bench = Self.online()
         bench.send(.signal(-71))
@@ -62,7 +62,7 @@ import Testing
     // MARK: For what it is left
 
     /// 13 dB better are enough for an access point of the same network, and not for another network.
-    // covers: rule/bssid-roam, rule/weak-sagging
+    // covers: rule/bssid-roam
     @Test(arguments: [(Bench.home, true), (Bench.backup, false)])
     func aSaggingLinkIsLeftForItsOwnNetworkSooner(network: KnownNetwork, moves: Bool) {
         var bench = Self.online()
@@ -74,7 +74,7 @@ import Testing
     }
 
     /// The backup could not be joined before.
-    // covers: rule/weak-confirmed, rule/weak-critical
+    // covers: rule/candidate-sound
     @Test(arguments: [(-85, true), (-75, false)])
     func aSuspectNetworkIsReasonToLeaveACriticalLinkOnly(signal: Int, moves: Bool) {
         var bench = Bench([Bench.backup, Bench.spare])
@@ -118,7 +118,7 @@ import Testing
         return moments
     }
 
-    // covers: rule/scan-doubt
+    // covers: rule/scan-trouble
     @Test func aDoubtIsAScanOfKnownChannelsAndNotTheNextOneSoSoon() {
         var bench = Self.online()
         bench.send(.signal(-75))
@@ -134,7 +134,7 @@ import Testing
     }
 
     /// At once when the link is weak; the waits grow.
-    // covers: rule/scan-confirmed, rule/scan-while-weak
+    // covers: rule/scan-while-weak
     @Test func aWeakLinkIsScannedForLessAndLessOften() {
         var bench = Self.online()
         #expect(scans(&bench, -75, every: .milliseconds(2500), for: 600) == [0, 20, 60, 140, 300, 460])

@@ -12,6 +12,7 @@ import Testing
             bench.policy.nextWake.map { $0 - bench.now > .seconds(80_000) } == true, "all channels were just scanned")
     }
 
+    // covers: rule/scan-unseen
     @Test func networksNeverSeenAreRarelyScannedFor() {
         var bench = Bench.online()
         var scans: [Instant] = []
@@ -37,6 +38,7 @@ import Testing
         #expect(bench.take().scans.map(\.reason) == [.unseen])
     }
 
+    // covers: rule/lost-all-channels
     @Test func aLostLinkCutsAScanForUnseenNetworksShort() {
         var bench = Bench.online()
         bench.advance(by: .seconds(3))
@@ -47,7 +49,7 @@ import Testing
         #expect(bench.take().scans.map(\.reason) == [.offline])
     }
 
-    // covers: rule/weak-critical, seed/leave-weak
+    // covers: rule/leave-age, seed/leave-weak
     @Test func aCriticalLinkIsLeftAfterTenSeconds() throws {
         var bench = Bench.online()
         bench.send(.signal(-85))
@@ -76,6 +78,7 @@ import Testing
     }
 
     /// The first scan showed the target: before the device goes there, it scans that channel again and not all.
+    // covers: rule/leave-age, rule/scan-channels
     @Test func whatWasJustSeenIsLookedForWhereItWas() {
         var bench = Bench.online([Bench.home, Bench.backup])
         bench.send(.scanned(id: nil, [bench.observation(Bench.backup, -60, channel: 2462)]))
@@ -93,7 +96,7 @@ import Testing
     }
 
     /// The risk costs 0.02 s by the second, and the move 0.9 s.
-    // covers: rule/weak-risk, seed/signal-weak
+    // covers: rule/weak-risk, rule/price-move, rule/leave-paid, seed/signal-weak
     @Test(arguments: [-71, -74, -77]) func aWeakLinkIsLeftWithinAMinute(signal: Int) {
         var bench = Bench.online()
         let start = bench.now
@@ -115,7 +118,6 @@ import Testing
         #expect(bench.target == Bench.home)
     }
 
-    // covers: rule/weak-doubtful
     @Test func aMomentOfWeaknessIsForgiven() {
         var bench = Bench.online()
         for _ in 1...20 {
@@ -152,7 +154,7 @@ import Testing
         #expect((bench.target == Bench.backup) == moves)
     }
 
-    // covers: rule/candidate-minimum
+    // covers: rule/candidate-minimum, rule/stay-reported
     @Test func belowTheFloorIsNoCandidate() throws {
         var bench = Bench.online()
         bench.measure(-92, for: .seconds(12))
@@ -186,6 +188,7 @@ import Testing
         #expect(bench.target == Bench.home)
     }
 
+    // covers: rule/limit-moves
     @Test func livingLinksAreNotLeftAllTheTime() {
         var bench = Bench.online([Bench.home, Bench.backup])
         var moves = 0

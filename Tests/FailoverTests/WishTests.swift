@@ -23,6 +23,7 @@ import Testing
         if bench.policy.scan != nil { bench.finishScan(others) }
     }
 
+    // covers: rule/transition-request
     @Test func aWishIsFollowedToAGoodAccessPoint() {
         var bench = online()
         wish(&bench, [bench.observation(Bench.home, -50), far(bench, -54), bench.observation(Bench.backup, -30)])
@@ -30,6 +31,7 @@ import Testing
         #expect(bench.take().decisions.last { $0.kind == .join }?.cause == .steered)
     }
 
+    // covers: rule/transition-request
     @Test func aWishIsNoReasonForAWorseLink() {
         var bench = online()
         wish(&bench, [bench.observation(Bench.home, -50), far(bench, -62)])
@@ -41,6 +43,7 @@ import Testing
     }
 
     /// The other one wishes it back.
+    // covers: rule/transition-request
     @Test func noWishLeadsInACircle() {
         var bench = online()
         wish(&bench, [far(bench, -50)])
@@ -55,6 +58,7 @@ import Testing
     }
 
     /// A flood of wishes is a scan a minute, and a flood of requests three moves in ten minutes, which the history says once.
+    // covers: rule/transition-limit
     @Test func requestsOfAnyKindAreFollowedThreeTimes() {
         var bench = online()
         var moves = 0
@@ -72,6 +76,7 @@ import Testing
         #expect(moves == 3 && reports == 1)
     }
 
+    // covers: rule/transition-neighbours
     @Test func theChannelsOfNeighboursAreScannedToo() {
         var bench = online()
         let named = (0..<20).map { Frequency(megahertz: 5180 + 20 * $0) }

@@ -133,7 +133,7 @@ import Testing
     /// An earlier altnet stored losses by hour of the day. They are ignored, and the next change removes them.
     @Test func aRetiredKindGoesWithTheNextChange() throws {
         let (board, states) = try usedBoard(commits: 5)
-        let roots = [try #require(board.rootKey.load()).current]
+        let roots = [try #require(try board.rootKey.load()).current]
         let log = try RecordLog(on: board.disk, roots: roots)
         let losses = Secret([4] + Array("Home".utf8) + [0x51, 0x2f] + Array(repeating: 9, count: 24))
         try log.commit(log.cells.merging([CellID(kind: 152): losses, CellID(kind: 152, index: 1): Secret([])]) { $1 })

@@ -4,14 +4,16 @@ package enum Campaign: String, CaseIterable, Sendable {
     case hostile
     /// A world that could be.
     case plausible
-    /// Near-equal networks under noise, eight hours each.
+    /// Near-equal networks under noise.
     case nearEquals = "near-equals"
 
     /// The worst values, in histories in which everything held.
     package struct Worst: Sendable {
         package var histories = 0
-        /// Offline with a usable network in range, and on a network without internet with a better one in range.
+        /// Offline with a usable access point in range that never failed, or that may have failed before.
         package var stranded = Duration.zero
+        package var strandedAfterFailures = Duration.zero
+        /// On a network without internet with a better one in range.
         package var withoutInternet = Duration.zero
         /// From a command to its outcome.
         package var outcome = Duration.zero
@@ -25,6 +27,7 @@ package enum Campaign: String, CaseIterable, Sendable {
         package static func += (left: inout Worst, right: Worst) {
             left.histories += right.histories
             left.stranded = max(left.stranded, right.stranded)
+            left.strandedAfterFailures = max(left.strandedAfterFailures, right.strandedAfterFailures)
             left.withoutInternet = max(left.withoutInternet, right.withoutInternet)
             left.outcome = max(left.outcome, right.outcome)
             left.hours.merge(right.hours, uniquingKeysWith: +)
@@ -42,14 +45,15 @@ package enum Campaign: String, CaseIterable, Sendable {
         package var description: String { "\(campaign.rawValue), seed \(seed): \(violation)\n\(story)" }
     }
 
+    /// - Parameter hours: length of a near-equal history.
     /// - Throws: the first failure, shrunk.
-    package func run(seeds: some Sequence<UInt64>) throws(Failure) -> Worst {
+    package func run(seeds: some Sequence<UInt64>, hours: Int = 8) throws(Failure) -> Worst {
         var worst = Worst()
         for seed in seeds {
             switch self {
             case .hostile: worst += try hostile(seed)
             case .plausible: worst += try plausible(seed)
-            case .nearEquals: worst += try nearEquals(seed)
+            case .nearEquals: worst += try nearEquals(seed, hours: hours)
             }
             worst.histories += 1
         }
@@ -62,6 +66,7 @@ package enum Campaign: String, CaseIterable, Sendable {
             throw Failure(campaign: self, seed: seed, violation: violation, story: drawn.history.shrunk().story)
         }
         var worst = Worst()
+        worst.strandedAfterFailures = drawn.longestOffline
         for situation in drawn.situations { worst.situations[situation] = 1 }
         return worst
     }
@@ -74,15 +79,17 @@ package enum Campaign: String, CaseIterable, Sendable {
         }
         var worst = Worst()
         worst.stranded = world.liveness.longestStranded
+        worst.strandedAfterFailures = world.liveness.longestAfterFailures
         worst.withoutInternet = world.liveness.longestWithoutInternet
         worst.outcome = world.watched.longestSwitch
         return worst
     }
 
-    private func nearEquals(_ seed: UInt64) throws(Failure) -> Worst {
+    private func nearEquals(_ seed: UInt64, hours: Int) throws(Failure) -> Worst {
         do {
             var worst = Worst()
-            for hour in try NearEquals(seed: seed).departuresPerHour { worst.hours[hour, default: 0] += 1 }
+            let counts = try NearEquals(seed: seed, hours: hours).departuresPerHour
+            for count in counts { worst.hours[count, default: 0] += 1 }
             return worst
         } catch {
             throw Failure(campaign: self, seed: seed, violation: error, story: "")

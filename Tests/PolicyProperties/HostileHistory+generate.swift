@@ -15,6 +15,8 @@ extension HostileHistory {
         package let history: HostileHistory
         package let violation: Violation?
         package let situations: Set<Situation>
+        /// Time until the device was online in the calm that follows.
+        package let longestOffline: Duration
     }
 
     /// A random history. The same seed gives the same.
@@ -45,7 +47,7 @@ extension HostileHistory {
         }
         return Drawn(
             history: HostileHistory(steps: steps, settings: settings), violation: violation,
-            situations: run.watched.situations)
+            situations: run.watched.situations, longestOffline: run.longestOffline)
     }
 
     /// Mostly a device that works, so that there is something to break.

@@ -28,6 +28,8 @@ struct HostileRun {
     var watched: WatchedPolicy
     private var orders = Orders()
     private(set) var now = Self.start
+    /// Time until the device was online in the calm that follows.
+    private(set) var longestOffline = Duration.zero
 
     private static let longestWait = 64
     private static let start = Instant(milliseconds: 1_000_000)
@@ -44,13 +46,16 @@ struct HostileRun {
         try send(events)
     }
 
-    /// Every switch ends once time passes.
+    /// Every switch ends once time passes, and the device gets online where it can.
     mutating func finish() throws(Violation) {
         // If the clock went back, the policy's own has yet to go on.
         now = max(now, watched.now)
         for _ in 0..<120 where watched.isSwitching { try sleep(until: now + .seconds(10)) }
         // Nothing will come of one that waits for nothing.
         if watched.isSwitching { throw Violation(.oneOutcome, "a switch has no outcome after 20 min", at: now) }
+        guard !watched.isStopped else { return }
+        var world = World(after: watched, at: now)
+        longestOffline = try world.getOnline()
     }
 
     private mutating func sleep(until moment: Instant) throws(Violation) {

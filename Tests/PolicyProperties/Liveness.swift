@@ -8,10 +8,19 @@ package struct Liveness {
     private var validated: [Int: Instant] = [:]
     /// Access points that once did not work: while another one is in use, a block of theirs may outlast any bound.
     private var tainted: Set<Int> = []
-    private var onlineAt = World.start
-    private var validatedAt = World.start
+    private var onlineAt: Instant
+    private var validatedAt: Instant
+    /// Longest time offline with a usable access point in range that never failed.
     package private(set) var longestStranded = Duration.zero
+    /// Longest time offline with a usable access point in range, whether or not it failed before.
+    package private(set) var longestAfterFailures = Duration.zero
     package private(set) var longestWithoutInternet = Duration.zero
+
+    init(from start: Instant = World.start, tainted: Set<Int> = []) {
+        self.tainted = tainted
+        onlineAt = start
+        validatedAt = start
+    }
 
     /// Another program interfered: what follows is measured from here.
     mutating func disturbed(at now: Instant) {
@@ -40,8 +49,10 @@ package struct Liveness {
         if let link = world.link, world.isOnline, world.accessPoints[link.accessPoint].internet == .online {
             validatedAt = now
         }
-        try checkOffline(since: usable.filter { !tainted.contains($0.key) }, limit: Bounds.online, at: now)
-        try checkOffline(since: usable, limit: Bounds.onlineAfterFailures, at: now)
+        let sound = usable.filter { !tainted.contains($0.key) }
+        longestStranded = max(longestStranded, try offline(since: sound, limit: Bounds.online, at: now))
+        longestAfterFailures = max(
+            longestAfterFailures, try offline(since: usable, limit: Bounds.onlineAfterFailures, at: now))
         if world.settings.validation != nil, let since = validated.values.min() {
             let without = now - max(since, validatedAt)
             longestWithoutInternet = max(longestWithoutInternet, without)
@@ -51,14 +62,13 @@ package struct Liveness {
         }
     }
 
-    private mutating func checkOffline(
-        since usable: [Int: Instant], limit: Duration, at now: Instant
-    ) throws(Violation) {
-        guard let since = usable.values.min() else { return }
+    /// Returns the time offline with one of these access points in range.
+    private func offline(since usable: [Int: Instant], limit: Duration, at now: Instant) throws(Violation) -> Duration {
+        guard let since = usable.values.min() else { return .zero }
         let stranded = now - max(since, onlineAt)
-        longestStranded = max(longestStranded, stranded)
         if stranded > limit {
             throw Violation(.neverStranded, "offline for \(stranded), with a usable network in range", at: now)
         }
+        return stranded
     }
 }

@@ -10,7 +10,7 @@ package struct NearEquals {
     /// Standard deviation of a measurement, in tenths of a dB.
     package let noise: Int
 
-    package init(seed: UInt64, hours: Int = 8) throws(Violation) {
+    package init(seed: UInt64, hours: Int) throws(Violation) {
         var random = SeededRandom(seed: seed)
         var traits = World.Traits()
         traits.seed = random.next()

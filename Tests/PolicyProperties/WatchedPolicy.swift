@@ -6,7 +6,7 @@ package struct WatchedPolicy {
     package private(set) var policy: FailoverPolicy
     /// The policy's time, which never goes backwards.
     private(set) var now: Instant
-    private var isStopped = false
+    private(set) var isStopped = false
     /// The network that is visited.
     private var visited: NetworkID?
     private var switches = SwitchWatch()

@@ -9,7 +9,7 @@ extension RecordReader {
 
     private static let largestFile = 1024 << 20
 
-    private static func content(of path: String) throws(RecordError) -> [UInt8] {
+    static func content(of path: String) throws(RecordError) -> [UInt8] {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw RecordError(file: path, reason: .system(SystemError("open"))) }
         defer { close(descriptor) }

@@ -51,6 +51,9 @@ struct GeneratedPage {
                     Part("fuzz-runs", FuzzTables.runs(keeping: try repository.text(of: "Docs/results/fuzzing.md"))),
                 ])),
             GeneratedPage(
+                path: "Docs/contributor/failover-rules.md",
+                content: .parts([Part("policy-settings", try PolicySettingsTable.text())])),
+            GeneratedPage(
                 path: "Docs/contributor/architecture.md",
                 content: .parts([Part("modules", ModuleGraph.text(of: try repository.text(of: "Package.swift")))])),
         ]

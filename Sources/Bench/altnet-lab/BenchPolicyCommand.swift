@@ -6,9 +6,10 @@ struct BenchPolicyCommand: AsyncParsableCommand {
         commandName: "bench-policy", abstract: "Compares altnet's policy with other policies and with the optimum.",
         discussion: """
             Runs every scenario of the library with altnet's policy, with models of other connection managers, and \
-            with an oracle that knows the future. For each of them it prints the cost and the outage in seconds a day \
-            and the moves a day, and how near altnet is to its goals. Docs/results/policy-benchmark.md explains the \
-            figures.
+            with two oracles: one knows the future, the other reacts to it. For each of them it prints the cost and \
+            the outage in seconds a day and the moves a day, then altnet's regret: its cost less that of the oracle \
+            that reacts. To judge a change of the policy, run the command with --json before it and with --before \
+            after it. Docs/results/policy-benchmark.md explains the figures.
             """)
 
     @Argument(help: "Names or files of scenarios (default: the whole library).")
@@ -22,6 +23,9 @@ struct BenchPolicyCommand: AsyncParsableCommand {
 
     @Option(help: "The number of the first random scenario, named random-NUMBER (default: random).")
     var seed: UInt64?
+
+    @Option(help: "Compare with the output of an earlier run with --json, the same scenarios and the same seeds.")
+    var before: String?
 
     @Flag(help: "Also rate with each weight of the cost halved and doubled.")
     var weights = false
@@ -62,15 +66,21 @@ struct BenchPolicyCommand: AsyncParsableCommand {
         let first = seed ?? UInt64.random(in: 0..<1_000_000_000)
         let scenarios = try chosen(first).map(withStandby)
         let runs = seeds ?? (random == nil ? 3 : 1)
+        let firstSeed = random == nil ? 1 : first
+        let earlier = try before.map { file in
+            try PolicyBaseline(
+                contentsOf: file, scenarios: scenarios.map(\.name), seeds: (0..<runs).map { firstSeed &+ UInt64($0) })
+        }
         let start = ContinuousClock.now
         var progress = Progress("of \(scenarios.count * runs) passes", wanted: Double(scenarios.count * runs))
-        let comparisons = await ComparisonPlan(scenarios, seed: random == nil ? 1 : first, runs: runs, weighs: weights)
+        let comparisons = await ComparisonPlan(scenarios, seed: firstSeed, runs: runs, weighs: weights)
             .run(jobs: parallel.jobs) { progress.add(1) }
         progress.end()
-        let goals = PolicyGoals(
-            of: comparisons, hard: Set(scenarios.filter(\.isHard).map(\.name)), isRandom: random != nil,
-            hasSecondStation: standby != nil)
-        if json { return try printJSON(comparisons, goals, first) }
+        let goals = PolicyGoals(of: comparisons, before: earlier, isRandom: random != nil)
+        if json {
+            let report = PolicyReport(comparisons, goals, firstRandom: random == nil ? nil : first)
+            return print(try JSONText.of(report))
+        }
         if random == nil {
             for comparison in comparisons {
                 print(ComparisonTable(comparison).render(.terminal), terminator: "\n\n")
@@ -119,20 +129,5 @@ struct BenchPolicyCommand: AsyncParsableCommand {
 
     private func milliseconds(_ time: Duration) -> String {
         "\((time / .milliseconds(1)).fixed(3)) ms"
-    }
-
-    private func printJSON(_ comparisons: [Comparison], _ goals: PolicyGoals, _ first: UInt64) throws {
-        let report = Report(
-            seed: random == nil ? nil : first, comparisons: ComparisonsDocument(comparisons).comparisons,
-            standings: goals.scores, goals: goals.goals)
-        print(try JSONText.of(report))
-    }
-
-    private struct Report: Encodable {
-        /// Number of the first random scenario; null for other scenarios.
-        let seed: UInt64?
-        let comparisons: [ComparisonDocument]
-        let standings: [PolicyGoals.ScenarioScore]
-        let goals: [PolicyGoals.Goal]
     }
 }

@@ -100,7 +100,9 @@ package struct AgentCore: Sendable {
         }
         self.setupAccessPoint.kept = setupAccessPoint
         ledger = MetricsLedger(state)
-        self.recovery = RadioRecovery(steps: RecoverySteps(reach: settings.recovery, state: recovery))
+        self.recovery = RadioRecovery(
+            steps: RecoverySteps(
+                reach: settings.recovery, excluding: settings.assignsAddresses ? [] : [.renewAddress], state: recovery))
     }
 
     /// Handles one event.

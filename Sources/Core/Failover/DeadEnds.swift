@@ -17,7 +17,6 @@ struct DeadEnds: Hashable {
     }
 
     mutating func ledNowhere(_ bssid: BSSID, _ failure: JoinFailure, at now: Instant, settings: PolicySettings) {
-        ends = ends.filter { $0.value.isKnown(at: now) }
         var block = ends[bssid]?.block ?? Block(failure)
         if !block.isActive(at: now) {
             _ = block.strike(failure, isDecisive: true, signal: nil, at: now, settings: settings)

@@ -145,11 +145,29 @@ extension FailoverPolicy {
             record(.usable, to: link.network, toBSSID: link.accessPoint.bssid, link.cause, at: now, &actions)
         case .useless(let failure):
             history.wasUseless(failure, over: link.accessPoint.bssid, at: now, settings: settings)
+            noInternetMoves.began(at: now)
             record(
                 .unusable, from: link.network, fromBSSID: link.accessPoint.bssid, .failure(failure), at: now, &actions)
             escape.next = now
         }
         histories[link.network] = history
         proceed(at: now, &actions)
+    }
+
+    /// Time of the first failure since a probe got through; nil if the last one did.
+    public var noInternetSince: Instant? { noInternetMoves.since }
+
+    /// Whether the link in use has no internet access, and nothing else can be tried but to join its network again.
+    public func isStranded(at now: Instant) -> Bool {
+        guard case .online(let link) = phase, link.uselessness == .noInternet, isReady, !isHeld, command == nil,
+            otherUplink == nil, !isMoving, visit == nil, network(link.network) != nil
+        else { return false }
+        return !accessPoints(at: now).contains { other in
+            let mayHelp =
+                other.network.id == link.network
+                ? noInternetMoves.allowsSibling : other.network.ssid != ssid(link.network)
+            return mayHelp && other.bss.bssid != link.accessPoint.bssid && other.rank.quality <= .usable
+                && other.rank.reputation <= .suspect && isOpen(other, at: now)
+        }
     }
 }

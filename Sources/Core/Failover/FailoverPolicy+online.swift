@@ -126,7 +126,9 @@ extension FailoverPolicy {
         {
             escape.next = now
         }
-        if let last = escape.last?.at, now - last >= settings.criticalScan.first, isMovePaid(from: link, at: now, since: last) {
+        if let last = escape.last?.at, now - last >= settings.criticalScan.first,
+            isMovePaid(from: link, at: now, since: last)
+        {
             escape.next = now
         }
         let pace: Pace =
@@ -164,7 +166,9 @@ extension FailoverPolicy {
     private func better(than link: Link, at now: Instant) -> Candidate? {
         guard link.uselessness == nil else { return withInternet(insteadOf: link, at: now) }
         guard now - link.since >= settings.betweenSwitches else { return nil }
-        return accessPoints(at: now, since: max(now - settings.freshness, isTroubled ? escape.since ?? now : .distantPast)).first {
+        return accessPoints(
+            at: now, since: max(now - settings.freshness, isTroubled ? escape.since ?? now : .distantPast)
+        ).first {
             isWorthTheMove($0, from: link, at: now)
         }
     }
@@ -292,7 +296,7 @@ extension FailoverPolicy {
             isOrdered = orderScan(frequencies, reason: reason, at: now, &actions)
         }
         guard isOrdered else {
-            escape.next = now + budget.wait(for: frequencies, isUrgent: isScanUrgent(because: reason))
+            escape.next = now + budget.wait(for: frequencies, isUrgent: isScanUrgent)
             return
         }
         if frequencies.isEmpty { escape.lastFull = now }
@@ -314,7 +318,7 @@ extension FailoverPolicy {
     }
 
     /// Whether the larger share of air time pays for a scan.
-    func isScanUrgent(because reason: ScanOrder.Reason) -> Bool { monitor.weakSince != nil }
+    var isScanUrgent: Bool { monitor.weakSince != nil }
 
     /// Times of the next scans while the link lives.
     func scanMoments(_ link: Link) -> [Instant?] {

@@ -57,7 +57,8 @@ extension FailoverPolicy {
     /// - Parameter earliest: start of the time in which it was seen; nil for the last `freshness`.
     func observation(of network: NetworkID, at now: Instant, since earliest: Instant? = nil) -> BSS? {
         guard let known = self.network(network) else { return nil }
-        let all = accessPoints(of: known, order: 0, at: now, since: max(earliest ?? .distantPast, now - settings.freshness))
+        let all = accessPoints(
+            of: known, order: 0, at: now, since: max(earliest ?? .distantPast, now - settings.freshness))
         return (all.first { !(histories[network]?.isBlocked($0.bss.bssid, at: now) ?? false) } ?? all.first)?.bss
     }
 
@@ -80,7 +81,9 @@ extension FailoverPolicy {
         }.sorted { $0.rank < $1.rank }
     }
 
-    private func accessPoints(of network: KnownNetwork, order: Int, at now: Instant, since start: Instant) -> [Candidate] {
+    private func accessPoints(of network: KnownNetwork, order: Int, at now: Instant, since start: Instant)
+        -> [Candidate]
+    {
         // An observation from before the network got lost says nothing.
         let gone = histories[network.id]?.goneSince.map { $0 + .milliseconds(1) } ?? .distantPast
         return scanCache.accessPoints(of: network.id, since: max(start, gone))

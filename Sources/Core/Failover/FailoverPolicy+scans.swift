@@ -84,7 +84,7 @@ extension FailoverPolicy {
         guard canScan, isInterfaceUp else { return true }
         // A user waits for a command, and while the link leads nowhere the radio has nothing better to do.
         if case .online(let link) = phase, reason != .commanded, link.uselessness == nil {
-            guard budget.spend(on: frequencies, isUrgent: isScanUrgent(because: reason), at: now) else {
+            guard budget.spend(on: frequencies, isUrgent: isScanUrgent, at: now) else {
                 return false
             }
         }

@@ -2,6 +2,8 @@ import AgentModel
 
 /// Moves in a row between links without internet.
 struct NoInternetMoves: Hashable, Sendable {
+    /// Time of the first failure since a probe got through.
+    private(set) var since: Instant?
     /// Moves to access points that had no internet before, and to others of the network in use.
     private var turns = 0
     private var siblings = 0
@@ -13,6 +15,8 @@ struct NoInternetMoves: Hashable, Sendable {
     mutating func moved(again isTurn: Bool) {
         if isTurn { turns += 1 } else { siblings += 1 }
     }
+
+    mutating func began(at now: Instant) { since = since ?? now }
 
     mutating func ended() { self = NoInternetMoves() }
 

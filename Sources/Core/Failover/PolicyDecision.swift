@@ -147,21 +147,22 @@ extension PolicyDecision {
         let from = from?.description ?? "nothing"
         let to = to?.description ?? "nothing"
         let why = cause.explanation(signal: kind == .stay ? nil : signal)
-        let sentence = switch kind {
-        case .join where self.from == self.to && self.to != nil:
-            "moving to \(toBSSID.map { "the access point \($0)" } ?? "another access point") of \(to): \(why)"
-        case .join where cause.isFailure && self.from != nil: "joining \(to) instead of \(from): \(why)"
-        case .join: "joining \(to): \(why)"
-        case .online: cause == .linkFound ? "online on \(to): \(why)" : "online on \(to)"
-        case .lost: cause == .linkLost ? "\(from) is lost" : "\(from) is lost: \(why)"
-        case .failed: "\(from) could not be joined: \(why)"
-        case .blocked: "\(from) is blocked for a while: \(why)"
-        case .search: "no network to join in range\(refusals), still searching"
-        case .stay: "staying on \(from)\(signal.map { " at \($0) dBm" } ?? ""): \(why)"
-        case .unusable: "\(from) is unusable: \(why)"
-        case .usable: "\(to) is usable again"
-        case .standby: "joining \(to) beside \(from): \(why)"
-        }
+        let sentence =
+            switch kind {
+            case .join where self.from == self.to && self.to != nil:
+                "moving to \(toBSSID.map { "the access point \($0)" } ?? "another access point") of \(to): \(why)"
+            case .join where cause.isFailure && self.from != nil: "joining \(to) instead of \(from): \(why)"
+            case .join: "joining \(to): \(why)"
+            case .online: cause == .linkFound ? "online on \(to): \(why)" : "online on \(to)"
+            case .lost: cause == .linkLost ? "\(from) is lost" : "\(from) is lost: \(why)"
+            case .failed: "\(from) could not be joined: \(why)"
+            case .blocked: "\(from) is blocked for a while: \(why)"
+            case .search: "no network to join in range\(refusals), still searching"
+            case .stay: "staying on \(from)\(signal.map { " at \($0) dBm" } ?? ""): \(why)"
+            case .unusable: "\(from) is unusable: \(why)"
+            case .usable: "\(to) is usable again"
+            case .standby: "joining \(to) beside \(from): \(why)"
+            }
         guard let costs else { return sentence }
         return """
             \(sentence) (an hour costs \(costs.here) s here and \(costs.there) s there; staying \

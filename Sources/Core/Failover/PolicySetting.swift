@@ -61,7 +61,8 @@ public struct PolicySetting: Sendable {
     static func isRemoved(_ name: String) -> Bool { removed.contains(name) }
 
     private static let removed: Set = [
-        "criticalConfirmation", "weakConfirmation", "confirmationSamples", "fadingHorizon", "dampingStep", "dampingWindow",
+        "criticalConfirmation", "weakConfirmation", "confirmationSamples", "fadingHorizon", "dampingStep",
+        "dampingWindow",
         "dampingLimit", "lossLimit", "lossWindow",
     ]
 

@@ -1,7 +1,6 @@
 import AgentModel
 
-/// The thresholds and times that the policy goes by. The defaults are those of `Docs/contributor/failover-rules.md`,
-/// which names where each comes from.
+/// Thresholds and times of the policy. `Docs/contributor/failover-rules.md` lists them with the sources of the defaults.
 public struct PolicySettings: Hashable, Sendable {
     /// Signal thresholds in dBm; the same signal is worth less on 2.4 GHz, where more of it is noise.
     public struct Thresholds: Hashable, Sendable {
@@ -50,7 +49,6 @@ public struct PolicySettings: Hashable, Sendable {
     public var switchLimit = 6
     public var roamLimit = 12
     public var switchLimitWindow = Duration.seconds(240)
-
 
     /// Whether the device returns by itself to its preferred network.
     public var returnsToPreferred = true

@@ -163,7 +163,7 @@ extension FailoverPolicy {
             if orderScan(places, reason: .preferred, at: now, &actions) {
                 preferredReturn.ordered(everywhere: isEverywhere, at: now, settings: settings)
             } else {
-                let isUrgent = isScanUrgent(because: .preferred)
+                let isUrgent = isScanUrgent
                 preferredReturn.wait(until: now + budget.wait(for: places, isUrgent: isUrgent))
             }
         }

@@ -53,9 +53,10 @@ final class StationAddresses {
         isAnother = false
     }
 
-    func confirm() {
+    /// - Parameter isDoubted: whether nothing gets through with the addresses.
+    func confirm(isDoubted: Bool = false) {
         guard let clients, let hardware = routes.link(named: interface)?.hardware else { return }
-        clients.ipv4.roamed()
+        if isDoubted { clients.ipv4.doubted() } else { clients.ipv4.roamed() }
         clients.ipv6.linkUp(hardware: hardware, isAnother: false, remembered: clients.ipv6.lease)
     }
 

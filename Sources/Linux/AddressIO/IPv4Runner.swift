@@ -95,6 +95,12 @@ public final class IPv4Runner {
         handle(.dhcp(.roamed))
         handle(.fixed(.roamed))
     }
+    /// Checks the address because nothing gets through.
+    public func doubted() {
+        setter.forgetGateways()
+        handle(.dhcp(.doubted))
+        handle(.fixed(.roamed))
+    }
     /// Removes the address and the routes before it returns, or after `onEvent` returns if called from there.
     public func linkDown() {
         handle(.dhcp(.linkDown))

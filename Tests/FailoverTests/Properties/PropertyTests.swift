@@ -7,10 +7,14 @@ import Testing
 /// Properties of every history, in as many as there is time for here; `altnet-lab torture-policy` runs millions.
 // covers: seed/no-ping-pong
 @Suite struct PropertyTests {
+    /// Every eighth of the first seeds, of which a thorough run tries `all`.
+    private func share(_ part: UInt64, of all: Int) -> some Sequence<UInt64> {
+        stride(from: part, to: UInt64(Rounds.of(all)), by: 8)
+    }
+
     @Test(arguments: 0..<8)
     func holdWhateverHappens(part: UInt64) throws {
-        let histories = UInt64(Rounds.of(50))
-        _ = try Campaign.hostile.run(seeds: (part * 50)..<(part * 50 + histories))
+        _ = try Campaign.hostile.run(seeds: share(part, of: 20_000))
     }
 
     /// Counterexamples that campaigns found.
@@ -65,17 +69,20 @@ import Testing
         #expect(first.history.steps != HostileHistory.random(seed: seed + 1).history.steps)
     }
 
+    // covers: rule/promise-online, rule/promise-internet, rule/promise-outcome
     @Test(arguments: 0..<8)
     func holdInEveryPlausibleWorld(part: UInt64) throws {
-        let worst = try Campaign.plausible.run(seeds: (part * 10)..<(part * 10 + 10))
+        let worst = try Campaign.plausible.run(seeds: share(part, of: 1600))
         // A campaign in which nothing happens would prove nothing.
         #expect(worst.stranded > .seconds(1))
         #expect(worst.outcome > .seconds(1))
     }
 
-    @Test func nearEqualNetworksCauseNoDance() throws {
-        let worst = try Campaign.nearEquals.run(seeds: 0..<3)
-        #expect(worst.hours.values.reduce(0, +) == 24)
+    // covers: rule/promise-moves
+    /// An hour of each: histories that dance at all do so in every hour.
+    @Test(arguments: 0..<8) func nearEqualNetworksCauseNoDance(part: UInt64) throws {
+        let worst = try Campaign.nearEquals.run(seeds: share(part, of: 400), hours: 1)
+        #expect(worst.hours.values.reduce(0, +) == worst.histories)
     }
 
     @Test(arguments: LastingState.allCases, [nil, PolicySettings.Validation()])

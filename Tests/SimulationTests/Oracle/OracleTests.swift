@@ -1,3 +1,5 @@
+import Failover
+import Foundation
 import Testing
 
 @testable import Simulation
@@ -59,86 +61,143 @@ import Testing
 }
 
 @Suite struct PolicyGoalsTests {
-    @Test func ratiosCarryTheGraceAndArePerPass() throws {
-        // Half a day: figures a day are twice those of a pass.
-        let goals = PolicyGoals(
-            of: [Self.comparison("one", altnet: (7, 8, 2), peer: 19, oracle: (1, 4))], hard: ["one"])
-        let score = try #require(goals.scores.first)
-        #expect(score.outageOverBestPeer == 0.4)
-        #expect(score.leastOutagePeer == "iwd")
-        #expect(score.switches == 4)
-        #expect(score.returns == 1)
-        #expect(score.oracleSwitches == 2)
-        #expect(goals.goals.map(\.isMet) == [true, true, true, false, true, false, true])
-    }
-
-    @Test func whatIsGoodEnoughMeetsAllGoals() {
-        let good = Self.comparison("good", altnet: (1.2, 3, 0), peer: 20, oracle: (1, 2))
-        let goals = PolicyGoals(of: [good], hard: ["good"])
-        #expect(goals.goals.filter { !$0.isMet }.isEmpty)
-    }
-
-    @Test func scenariosLostToAPeerAreNamed() {
-        let ratios = CostRatios(bestPeer: "iwd", overBestPeer: 1.25, error: 0.1, overReacting: 3, overOracle: 4)
-        let bad = Self.comparison("bad", altnet: (4, 0, 0), peer: 3, oracle: (3, 0), ratios: ratios)
-        let goals = PolicyGoals(of: [bad], hard: [])
-        #expect(goals.goals[0].furthest == ["bad 1.25 +-0.10 (iwd)"])
-        #expect(goals.goals[2].furthest == ["bad 3.00"])
-        #expect(goals.goals[3].isMet, "there is no hard scenario")
-        #expect(goals.goals[4].furthest == ["bad 1.25 (iwd)"])
-    }
-
-    /// A second station has to be worth something.
-    @Test func moreIsWantedOfTwoStations() {
-        let ratios = CostRatios(bestPeer: "iwd", overBestPeer: 0.9, overReacting: 1.2, overOracle: 1.2)
-        let one = Self.comparison("one", altnet: (1, 0, 0), peer: 3, oracle: (1, 0), ratios: ratios)
-        func isMet(_ hasSecondStation: Bool) -> [Bool] {
-            PolicyGoals(of: [one], hard: [], hasSecondStation: hasSecondStation).goals[1...2].map(\.isMet)
-        }
-        #expect(isMet(false) == [true, true])
-        #expect(isMet(true) == [false, true])
-    }
-
-    /// One drawn scenario in a hundred may be lost.
-    @Test func aHundredthOfWhatWasDrawnMayBeLost() {
-        func goals(bad: Int) -> PolicyGoals {
-            let comparisons = (0..<200).map { index in
-                Self.comparison(
-                    "\(index)", altnet: (1, 0, 0), peer: 1, oracle: (1, 0),
-                    ratios: CostRatios(
-                        bestPeer: "iwd", overBestPeer: index < bad ? 2 : 1, overReacting: 1, overOracle: 1))
-            }
-            return PolicyGoals(of: comparisons, hard: [], isRandom: true)
-        }
-        #expect(goals(bad: 2).goals[0].isMet)
-        #expect(!goals(bad: 3).goals[0].isMet)
-    }
-
-    /// About weak signal or dead internet, or not.
-    @Test(arguments: [
-        ("dead-internet", true), ("lab-fade", true), ("robot-four-cells", true), ("slow-fading", true),
-        ("quiet", false), ("lab-power-cut", false), ("router-update", false), ("near-equal", false),
-    ])
-    func hardScenarios(name: String, isHard: Bool) throws {
-        let scenario = try ScenarioLibrary.scenario(named: name)
-        #expect(scenario.isHard == isHard)
-    }
-
-    private static func comparison(
-        _ name: String, altnet: (outage: Double, switches: Double, returns: Double), peer: Double,
-        oracle: (outage: Double, switches: Double),
-        ratios: CostRatios = CostRatios(bestPeer: "iwd", overBestPeer: 1, overReacting: 1, overOracle: 1)
+    private func comparison(
+        _ name: String, costs: [Double], reacting: Double = 10, firstSeed: UInt64 = 1, switches: Double = 4
     ) -> Comparison {
-        func row(_ policy: String, _ outage: Double, _ switches: Double = 0, _ returns: Double = 0) -> Comparison.Row {
+        // Half a day: figures a day are twice those of a pass.
+        let passes = costs.enumerated().map { index, cost in
+            CostRatios.Pass(seed: firstSeed + UInt64(index), cost: cost, reacting: reacting)
+        }
+        func row(_ policy: String, switches: Double, returns: Double = 0) -> Comparison.Row {
             Comparison.Row(
-                policy: policy, outagePerDay: outage, switchesPerDay: switches, returnsPerDay: returns, roamsPerDay: 0)
+                policy: policy, outagePerDay: 1, switchesPerDay: switches, returnsPerDay: returns, roamsPerDay: 0)
         }
         return Comparison(
-            scenario: name, title: name, seeds: 1, duration: .seconds(43_200),
-            rows: [
-                row("altnet", altnet.outage, altnet.switches, altnet.returns), row("iwd", peer),
-                row("ESPHome", peer + 5),
-                row("oracle", oracle.outage, oracle.switches),
-            ], ratios: [ratios])
+            scenario: name, title: name, seeds: costs.count, duration: .seconds(43_200),
+            rows: [row("altnet", switches: switches, returns: 2), row("iwd", switches: 0), row("oracle", switches: 4)],
+            ratios: [CostRatios(passes: passes, bestPeer: "iwd", overBestPeer: 1.1, overReacting: 1.3, overOracle: 1.4)]
+        )
+    }
+
+    /// The earlier run, as it comes back from its JSON.
+    private func baseline(
+        _ comparisons: [Comparison], firstRandom: UInt64? = nil, scenarios: [String]? = nil, seeds: [UInt64]? = nil
+    ) throws -> PolicyBaseline {
+        let report = PolicyReport(comparisons, PolicyGoals(of: comparisons), firstRandom: firstRandom)
+        return try baseline(
+            JSONText.of(report), scenarios: scenarios ?? comparisons.map(\.scenario),
+            seeds: seeds ?? comparisons[0].ratios[0].passes.map(\.seed))
+    }
+
+    private func baseline(_ text: String, scenarios: [String], seeds: [UInt64]) throws -> PolicyBaseline {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("report-\(UUID().uuidString)").path
+        try Data(text.utf8).write(to: URL(fileURLWithPath: file))
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        do throws(BaselineError) {
+            return try PolicyBaseline(contentsOf: file, scenarios: scenarios, seeds: seeds)
+        } catch {
+            throw Refusal(text: "\(error)".replacingOccurrences(of: file, with: "FILE"))
+        }
+    }
+
+    private struct Refusal: Error, Equatable { let text: String }
+
+    /// Figures by name.
+    private func goals(_ goals: PolicyGoals) -> [String: PolicyGoals.Goal] {
+        Dictionary(uniqueKeysWithValues: goals.goals.map { ($0.name, $0) })
+    }
+
+    private let total = "total cost of a pass of each scenario"
+    private let regret = "mean regret to the reacting oracle"
+    private let worse = "scenarios worse than before beyond the confidence interval"
+
+    @Test func withoutAnEarlierRunOnlySwitchesHaveAGoal() throws {
+        let goals = PolicyGoals(of: [
+            comparison("a", costs: [12, 14]), comparison("b", costs: [20, 20], switches: 20),
+        ])
+        #expect(goals.goals.compactMap(\.isMet) == [false, false])
+        #expect(self.goals(goals)[total]?.reached == "33.0 s")
+        // The passes have mean regrets of 12 and 14 s a day.
+        #expect(self.goals(goals)[regret]?.reached == "13.0 +-12.7 s/d")
+        #expect(goals.scores.map(\.switches) == [2, 10] && goals.scores.map(\.returns) == [1, 1])
+        #expect(goals.scores.map(\.oracleSwitches) == [2, 2])
+        let rows = goals.render(TextStyle(hasColour: false), limit: nil).split(separator: "\n")
+        #expect(rows[2].hasPrefix("  b") && rows[3].hasPrefix("  a"), "the greatest regret is first")
+    }
+
+    @Test func theCostOfAllMayGrowByTwoPercent() throws {
+        let before = try baseline([comparison("a", costs: [100, 200])])
+        let more = goals(PolicyGoals(of: [comparison("a", costs: [102, 204])], before: before))
+        #expect(more[total]?.isMet == true)
+        #expect(more[total]?.reached == "153.0 s, 150.0 before, ratio 1.020")
+        #expect(goals(PolicyGoals(of: [comparison("a", costs: [103, 204])], before: before))[total]?.isMet == false)
+    }
+
+    /// Passes are paired: what both runs owe to a seed is no change.
+    @Test func aScenarioIsWorseBeyondTheIntervalOfItsChange() throws {
+        let before = try baseline(["a", "b", "c"].map { comparison($0, costs: [10, 100, 1000]) })
+        let now = [
+            comparison("a", costs: [11, 101.5, 1001]), comparison("b", costs: [9, 150, 990]),
+            comparison("c", costs: [9, 99, 999]),
+        ]
+        let goal = goals(PolicyGoals(of: now, before: before))[worse]
+        #expect(goal?.isMet == false && goal?.wanted == "none")
+        #expect(goal?.reached == "1 of 3, 1 better")
+        #expect(goal?.furthest == ["a +2.3 +-1.4 s/d"])
+        let same = ["a", "b", "c"].map { comparison($0, costs: [10, 100, 1000]) }
+        #expect(goals(PolicyGoals(of: same, before: before))[worse]?.isMet == true)
+    }
+
+    @Test func onePassHasNoInterval() throws {
+        let before = try baseline([comparison("a", costs: [10])])
+        let goal = goals(PolicyGoals(of: [comparison("a", costs: [12])], before: before))["scenarios worse than before"]
+        #expect(goal?.isMet == nil && goal?.wanted == nil)
+        #expect(goal?.furthest == ["a +4.0 s/d"])
+    }
+
+    /// The luck of random scenarios is that of the draw.
+    @Test func randomScenariosMustNotHaveMoreRegret() throws {
+        let before = try baseline([comparison("a", costs: [10]), comparison("b", costs: [20])], firstRandom: 1)
+        func goal(_ costs: Double...) -> PolicyGoals.Goal? {
+            let now = zip(["a", "b"], costs).map { comparison($0, costs: [$1]) }
+            return goals(PolicyGoals(of: now, before: before, isRandom: true))[regret]
+        }
+        #expect(goal(11, 19)?.isMet == true)
+        #expect(goal(11, 19)?.reached == "10.0 +-101.6 s/d, 10.0 +-127.1 before, change 0.0 +-25.4")
+        #expect(goal(11, 20)?.isMet == false)
+    }
+
+    @Test func anEarlierRunHasToBeOfTheSameScenariosAndSeeds() throws {
+        let earlier = [comparison("a", costs: [1, 2]), comparison("b", costs: [3, 4])]
+        func refusal(_ firstRandom: UInt64? = nil, scenarios: [String]? = nil, seeds: [UInt64]? = nil) -> String? {
+            do {
+                _ = try baseline(earlier, firstRandom: firstRandom, scenarios: scenarios, seeds: seeds)
+                return nil
+            } catch {
+                return (error as? Refusal)?.text
+            }
+        }
+        #expect(refusal() == nil)
+        #expect(refusal(scenarios: ["b", "a"]) == nil)
+        #expect(
+            refusal(scenarios: ["a"])
+                == "FILE is of other scenarios. Write it again, or use its arguments: a b --seeds 2")
+        #expect(
+            refusal(seeds: [1]) == "FILE is of other seeds. Write it again, or use its arguments: a b --seeds 2")
+        #expect(
+            refusal(7, scenarios: ["c", "d"])
+                == "FILE is of other scenarios. Write it again, or use its arguments: --random 2 --seed 7 --seeds 2")
+    }
+
+    @Test(arguments: ["", "[]", "{}", #"{"standings":[]}"#, #"{"standings":[{"scenario":"a","costs":[]}]}"#])
+    func aFileWithoutCostsIsRefused(text: String) {
+        #expect(
+            throws: Refusal(
+                text: "no costs of passes in the file. Write it with the other policy's "
+                    + "'altnet-lab bench-policy --json': FILE")
+        ) { try baseline(text, scenarios: ["a"], seeds: [1]) }
+        #expect(throws: BaselineError.unreadable(RecordError(file: "/tmp", reason: .notAFile))) {
+            try PolicyBaseline(contentsOf: "/tmp", scenarios: ["a"], seeds: [1])
+        }
     }
 }

@@ -30,7 +30,7 @@ public struct Comparison: Sendable, Hashable {
         public var worsePerDay = 0.0
         /// Part of the daily cost for time away from the preferred network, in seconds.
         public var awayPerDay = 0.0
-        /// Difference from the oracle's daily cost, in seconds.
+        /// Difference from the daily cost of the oracle without foresight, in seconds.
         public var regretPerDay = 0.0
     }
 }
@@ -72,7 +72,7 @@ extension Comparison {
         }
 
         let measure = Measure()
-        let optimum = cost { $0.oracle.cost }
+        let reacting = mean { $0.reacting.cost }
         var rows = (heats.first?.results.indices ?? 0..<0).map { index in
             var row = Row(
                 policy: heats[0].results[index].policy, outagePerDay: mean { $0.results[index].outage.inSeconds },
@@ -82,57 +82,18 @@ extension Comparison {
             (row.costPerDay, row.costError) = cost { measure.cost(of: $0.results[index]) }
             row.worsePerDay = mean { measure.worse * $0.results[index].worse }
             row.awayPerDay = mean { measure.away * $0.results[index].away }
-            row.regretPerDay = row.costPerDay - optimum.mean
+            row.regretPerDay = row.costPerDay - reacting
             return row
         }
         var best = Row(
             policy: Self.oracle, outagePerDay: mean { $0.oracle.outage.inSeconds },
             switchesPerDay: mean { Double($0.oracle.switches) }, returnsPerDay: 0,
             roamsPerDay: mean { Double($0.oracle.roams) })
-        (best.costPerDay, best.costError) = optimum
+        (best.costPerDay, best.costError) = cost { $0.oracle.cost }
+        best.regretPerDay = best.costPerDay - reacting
         rows.append(best)
         self.init(
             scenario: scenario.name, title: scenario.title, seeds: heats.count, duration: scenario.duration, rows: rows,
             ratios: Self.ratios(heats))
-    }
-}
-
-extension Scenario {
-    /// Whether an access point of the preferred network loses over half of the traffic for a minute or more, while a
-    /// good access point is in range. altnet must be much better in such a scenario than peers, because peers stay on a
-    /// working link or within a network.
-    public var isHard: Bool {
-        let world = World(self, seed: 1)
-        let known = world.accessPoints.filter { world.network(of: $0) != nil }
-        let home = known.filter { world.network(of: $0).map { networks[$0].isPreferred } ?? false }
-        var troubled = [Int64](repeating: 0, count: home.count)
-        var start: Int64 = 0
-        while start < world.passLength {
-            let window = start..<min(start + Self.look, world.passLength)
-            let losses = known.map { world.lostTime(of: $0, in: window) / Double(window.count) }
-            if losses.contains(where: { $0 < 0.1 }) {
-                for (index, ap) in home.enumerated()
-                where loss(of: ap, among: known, losses) > 0.5 && world.isWanted(ap, at: .milliseconds(start)) {
-                    troubled[index] += Int64(window.count)
-                }
-            }
-            start = window.upperBound
-        }
-        return troubled.contains { $0 >= 60_000 }
-    }
-
-    /// Length of the windows in which losses are compared, in milliseconds.
-    private static let look: Int64 = 10_000
-
-    private func loss(of accessPoint: Int, among known: [Int], _ losses: [Double]) -> Double {
-        zip(known, losses).first { $0.0 == accessPoint }?.1 ?? 0
-    }
-}
-
-extension World {
-    /// Whether the access point admits the device, and the device needs Wi-Fi.
-    fileprivate func isWanted(_ accessPoint: Int, at time: Duration) -> Bool {
-        let state = state(of: accessPoint, at: time)
-        return state.isOn && state.admission == .admitted && isInDemand(at: time)
     }
 }

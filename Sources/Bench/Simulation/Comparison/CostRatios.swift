@@ -1,9 +1,11 @@
 import Glibc
 
-/// Ratios of altnet's cost in a scenario to the cost of the best peer and of the oracles, with one measure.
-public struct CostRatios: Sendable, Hashable, Encodable {
+/// altnet's cost in a scenario beside the cost of the best peer and of the oracles, with one measure.
+public struct CostRatios: Sendable, Hashable, Codable {
     /// Name of the measure: `as committed`, or a variant such as `2 x away`.
     public var measure = CostRatios.committed
+    /// Passes in the order of their seeds.
+    public let passes: [Pass]
     public let bestPeer: String
     /// Ratio to the best peer's cost.
     public let overBestPeer: Double
@@ -15,6 +17,17 @@ public struct CostRatios: Sendable, Hashable, Encodable {
     public let overOracle: Double?
 
     public static let committed = "as committed"
+
+    public struct Pass: Sendable, Hashable, Codable {
+        public let seed: UInt64
+        /// altnet's cost of the pass, in seconds.
+        public let cost: Double
+        /// Cost of the oracle without foresight, in seconds.
+        public let reacting: Double
+    }
+
+    var cost: SeedSample { SeedSample(passes.map(\.cost)) }
+    var regret: SeedSample { SeedSample(passes.map { $0.cost - $0.reacting }) }
 }
 
 extension Comparison {
@@ -33,7 +46,11 @@ extension Comparison {
             let reacting = heats.map { isMain ? $0.reacting.cost : $0.variants[index].cost }
             let ratio = PairedRatio(altnet, costs[best], grace: PolicyGoals.grace)
             return CostRatios(
-                measure: variant.name, bestPeer: first.results[best].policy, overBestPeer: ratio.value,
+                measure: variant.name,
+                passes: heats.indices.map {
+                    CostRatios.Pass(seed: heats[$0].seed, cost: altnet[$0], reacting: reacting[$0])
+                },
+                bestPeer: first.results[best].policy, overBestPeer: ratio.value,
                 error: ratio.error,
                 overReacting: PairedRatio(altnet, reacting, grace: PolicyGoals.grace).value,
                 overOracle: isMain

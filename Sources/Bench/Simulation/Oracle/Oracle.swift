@@ -4,11 +4,11 @@ import AgentModel
 ///
 /// The device needs no scans, detects a dead link at once, and joins at the first attempt in the shortest time. It has
 /// no traffic during association and address assignment. It can join an access point that is on, heard and not full,
-/// accepts a known password and gives out addresses. A policy's regret is its cost above this least cost.
+/// accepts a known password and gives out addresses.
 public struct Oracle: Sendable {
     public enum Foresight: Sendable, Hashable {
         case complete
-        /// The optimum does not know sudden events, which shows how much regret comes from not knowing the future.
+        /// The optimum does not know sudden events. A policy's regret is its cost less this optimum's.
         ///
         /// It joins no other network while the preferred network is good and the best. It does not leave a link that is
         /// as good as the best. After a loss of power or internet access, it stays until a device can detect the loss.

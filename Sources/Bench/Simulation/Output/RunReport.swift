@@ -89,6 +89,7 @@ public struct RunTotals: Sendable {
         sum.scanTime += next.scanTime
         sum.scanTimeOnLink += next.scanTimeOnLink
         sum.probes += next.probes
+        sum.recoverySteps += next.recoverySteps
         sum.events += next.events
         sum.committed += next.committed
         sum.rolledBack += next.rolledBack

@@ -312,9 +312,13 @@ struct AgentRunner: DeviceRunner {
             timers[timer] = moment.map { max($0.milliseconds, device.now) }
 
         case .seekAddress(let station, let request): fixed[station] = request.fixed
+        // Changes nothing in the world.
+        case .recover(_, let step):
+            device.account.result.recoverySteps += 1
+            waiting.append(.recoveryEnded(step, problem: nil))
         // Not modelled: interfaces are always up, and the country's rules are known.
         case .confirmAddress, .dropAddress, .bringUp, .readRules, .addInterface, .setCaptive, .answer,
-            .publish, .service, .checkRadio, .disconnect, .recover, .restoreRadio, .rememberRecovery,
+            .publish, .service, .checkRadio, .disconnect, .restoreRadio, .rememberRecovery,
             .askSetupAccessPointRadio, .openSetupAccessPoint, .closeSetupAccessPoint, .rememberSetupAccessPoint,
             .addressesChanged, .log, .explain,
             .listenForConfigurator:

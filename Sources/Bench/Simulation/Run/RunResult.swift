@@ -27,6 +27,8 @@ public struct RunResult: Sendable {
     /// Duration of scans during a link.
     public var scanTimeOnLink = Duration.zero
     public var probes = 0
+    /// Number of recovery steps for the radio or the link.
+    public var recoverySteps = 0
     /// Number of events for the policy. On a real device, each event wakes the processor.
     public var events = 0
     public var committed = 0

@@ -91,7 +91,8 @@ extension AgentCore {
         guard station.isPresent else { return wasThere ? .missing : nil }
         if recovery.firmware.isMute { return .mute }
         if recovery.joins.isRun(at: now.instant) { return .joinsFail }
-        return policy.refusedScans.count >= Self.refusals ? .scansRefused : nil
+        if policy.refusedScans.count >= Self.refusals { return .scansRefused }
+        return policy.noInternetSince == nil ? nil : .carriesNothing
     }
 
     private static let refusals = 3
@@ -99,7 +100,10 @@ extension AgentCore {
     mutating func reviewRecovery() {
         if kernel.stations[inUse]?.isPresent == true { recovery.wasPresent = true }
         scheduleCheck()
-        for output in recovery.steps.review(fault, isOnline: isOnline, at: now.instant) {
+        let fault = fault
+        // The device may still find another way, or somebody else is at work.
+        let isOnHold = fault == .carriesNothing && !policy.isStranded(at: now.instant)
+        for output in recovery.steps.review(fault, isOnline: isOnline, isOnHold: isOnHold, at: now.instant) {
             switch output {
             case .perform(let step, let fault): perform(step, against: fault)
             case .cured(let fault, let time, let steps): cured(fault, after: time, steps: steps)
@@ -112,7 +116,7 @@ extension AgentCore {
 
     private mutating func perform(_ step: RecoverySteps.Step, against fault: RecoverySteps.Fault) {
         if step.isToBeRemembered { emit(.rememberRecovery(recovery.steps.state)) }
-        let text = "the radio of \(inUse): \(fault.words); \(advice(on: step))"
+        let text = "the \(fault.part) of \(inUse): \(fault.words); \(advice(on: step, against: fault))"
         log(step == .tellOwner ? .error : .warning, text)
         remember(fault, text)
         switch step {
@@ -126,13 +130,18 @@ extension AgentCore {
                 sendToPolicy(isOnline ? .linkLost(.ownDoing) : .joinFailed(epoch: epoch, .interrupted))
             }
             stepEnded(step)
-        case .cycleInterface, .restartSupplicant, .rebindDriver, .reboot: emit(.recover(inUse, step))
+        case .reassociate:
+            leave(inUse)
+            sendToPolicy(.linkLost(.ownDoing))
+            stepEnded(step)
+        case .renewAddress, .cycleInterface, .restartSupplicant, .rebindDriver, .reboot: emit(.recover(inUse, step))
         case .tellOwner: stepEnded(step)
         }
     }
 
-    private func advice(on step: RecoverySteps.Step) -> String {
+    private func advice(on step: RecoverySteps.Step, against fault: RecoverySteps.Fault) -> String {
         guard step == .tellOwner else { return step.words }
+        if fault == .carriesNothing { return "\(step.words): restart the router, and check its internet access" }
         return recovery.steps.state.needsPowerCycle
             ? "rebinding its driver did not help: power the device off and on"
             : "\(step.words): restart the device, and power it off and on if that does not help"
@@ -146,7 +155,7 @@ extension AgentCore {
         case .cycleInterface, .restartSupplicant, .rebindDriver:
             emit(.restoreRadio(inUse))
             if let signal { emit(.watchSignal(inUse, signal.watch)) }
-        case .abort, .disconnect, .tellOwner, .reboot: break
+        case .abort, .disconnect, .renewAddress, .reassociate, .tellOwner, .reboot: break
         }
         recovery.wake = recovery.steps.nextWake
         wait(.recovery, until: recovery.wake, leeway: .milliseconds(500))
@@ -155,7 +164,7 @@ extension AgentCore {
     private mutating func cured(_ fault: RecoverySteps.Fault, after time: Duration, steps: Int) {
         guard steps > 0 else { return }
         let text =
-            "the radio of \(inUse) works again after \(time.components.seconds) s, the fault was: \(fault.words)"
+            "the \(fault.part) of \(inUse) works again after \(time.components.seconds) s, the fault was: \(fault.words)"
         log(.notice, text)
         remember(fault, text)
         recovery.joins.succeeded()
@@ -175,18 +184,24 @@ extension AgentCore {
         recovery.joins.failed(at: now.instant)
     }
 
+    /// Last step for a link that carries nothing, in words; nil without that fault and before the first step.
+    package var linkFault: String? {
+        guard let (fault, _, step) = recovery.steps.fault, let step, fault == .carriesNothing else { return nil }
+        return "\(fault.words); \(step.words)"
+    }
+
     /// Fault in words, and whether a power cycle is needed; nil without a fault and before the first step.
     package var radioFault: (text: String, needsPowerCycle: Bool)? {
-        guard let (fault, _, step) = recovery.steps.fault, let step else { return nil }
+        guard let (fault, _, step) = recovery.steps.fault, let step, fault != .carriesNothing else { return nil }
         return ("the radio of \(inUse): \(fault.words); \(step.words)", recovery.steps.state.needsPowerCycle)
     }
 
-    /// Fault and current step for the status; nil without a fault.
+    /// Fault and current step for the status; nil without a fault of the radio.
     var radioStatus: RadioStatus? {
         if case .blocked(let block)? = troubles.lastReported {
             return RadioStatus(block, since: troubles.since ?? now.time)
         }
-        guard let (fault, since, step) = recovery.steps.fault else { return nil }
+        guard let (fault, since, step) = recovery.steps.fault, fault != .carriesNothing else { return nil }
         let start = Timestamp(
             millisecondsSince1970: now.time.millisecondsSince1970 - (now.instant - since).milliseconds)
         return RadioStatus(

@@ -1,11 +1,11 @@
 import AgentModel
 
-/// Recovery steps for a faulty radio, from cheap to expensive.
+/// Recovery steps for a faulty radio or a link that carries nothing, from cheap to expensive.
 ///
 /// ```
 /// no fault -> waiting(patience of the fault) -> step -> waiting(time for it to help) -> next step -> ...
 ///    ^                                                                                      |
-///    +---- the fault has gone -------------------------------------------- tellOwner, resting (an hour at least)
+///    +---- the fault has gone -------------------------------------------- tellOwner, resting
 /// ```
 ///
 /// A value: faults go in, steps come out. Each step has a minimum interval across faults and restarts
@@ -19,12 +19,17 @@ package struct RecoverySteps: Sendable {
         /// Visible access points cannot be joined.
         case joinsFail
         case missing
+        /// The link is up, no probe gets through, and nothing else can be joined.
+        case carriesNothing
     }
 
     /// Steps in the order of execution.
     package enum Step: String, Sendable, Hashable, CaseIterable, Codable {
         case abort
         case disconnect
+        /// Ask gateway and DHCP server about the address.
+        case renewAddress
+        case reassociate
         case cycleInterface
         case restartSupplicant
         case rebindDriver
@@ -41,7 +46,7 @@ package struct RecoverySteps: Sendable {
 
         func allows(_ step: Step) -> Bool {
             switch step {
-            case .abort, .disconnect, .cycleInterface, .restartSupplicant: self != .none
+            case .abort, .disconnect, .renewAddress, .reassociate, .cycleInterface, .restartSupplicant: self != .none
             case .tellOwner: true
             case .rebindDriver: self == .driver || self == .reboot
             case .reboot: self == .reboot
@@ -69,18 +74,26 @@ package struct RecoverySteps: Sendable {
     private struct Case: Sendable {
         var fault: Fault
         let since: Instant
-        var next: Instant
+        /// Time of the next step; nil if it came during a hold.
+        var next: Instant?
+        var isOnHold = false
         var step: Step?
         var steps = 0
+        /// Number of times that no step was left.
+        var rounds = 0
         var isPerforming = false
     }
 
     package let reach: Reach
+    private let excluded: Set<Step>
     package private(set) var state: PersistentState
     private var current: Case?
 
-    package init(reach: Reach = .driver, state: PersistentState = PersistentState()) {
-        (self.reach, self.state) = (reach, state)
+    /// - Parameter excluded: Steps that the device cannot take.
+    package init(
+        reach: Reach = .driver, excluding excluded: Set<Step> = [], state: PersistentState = PersistentState()
+    ) {
+        (self.reach, self.excluded, self.state) = (reach, excluded, state)
     }
 
     package var nextWake: Instant? { current?.next }
@@ -89,26 +102,27 @@ package struct RecoverySteps: Sendable {
 
     // MARK: Events
 
-    /// - Parameter isOnline: Whether the link still carries traffic, which allows longer waits.
-    package mutating func review(_ fault: Fault?, isOnline: Bool, at now: Instant) -> [Effect] {
+    /// - Parameters:
+    ///   - isOnline: Whether the link still carries traffic, which allows longer waits.
+    ///   - isOnHold: Whether the fault lasts, but no step may be taken now.
+    package mutating func review(
+        _ fault: Fault?, isOnline: Bool, isOnHold: Bool = false, at now: Instant
+    ) -> [Effect] {
         guard reach != .none else { return [] }
         if fault != .missing { state.needsPowerCycle = false }
         guard let fault else {
             defer { current = nil }
             return current.map { [.cured($0.fault, after: now - $0.since, steps: $0.steps)] } ?? []
         }
-        guard var found = current else {
-            var found = Case(fault: fault, since: now, next: now + fault.patience(isOnline: isOnline))
-            current = found
-            return found.next <= now ? performNext(&found, at: now) : []
-        }
-        if fault != found.fault {
-            // One fault can lead to another. The new fault gets its own time to end.
-            found.fault = fault
-            if !found.isPerforming { found.next = max(found.next, now + fault.patience(isOnline: isOnline)) }
-            current = found
-        }
-        guard found.next <= now else { return [] }
+        let end = now + fault.patience(isOnline: isOnline)
+        var found = current ?? Case(fault: fault, since: now, next: end)
+        // One fault can lead to another. The new fault gets its own time to end, and so does one after a hold.
+        let isNew = fault != found.fault || found.isOnHold && !isOnHold
+        if isNew && !found.isPerforming || found.next == nil && !isOnHold { found.next = max(found.next ?? now, end) }
+        (found.fault, found.isOnHold) = (fault, isOnHold)
+        if isOnHold, let next = found.next, next <= now { found.next = nil }
+        current = found
+        guard !isOnHold, let next = found.next, next <= now else { return [] }
         if found.step == .rebindDriver, fault == .missing { state.needsPowerCycle = true }
         return performNext(&found, at: now)
     }
@@ -116,12 +130,12 @@ package struct RecoverySteps: Sendable {
     package mutating func ended(_ step: Step, at now: Instant) {
         guard let found = current, found.isPerforming, found.step == step else { return }
         current?.isPerforming = false
-        current?.next = now + step.settling
+        current?.next = now + (found.fault.settling ?? step.settling)
     }
 
     private mutating func performNext(_ found: inout Case, at now: Instant) -> [Effect] {
         let steps = found.fault.steps.filter { step in
-            reach.allows(step) && !(step == .rebindDriver && state.needsPowerCycle)
+            reach.allows(step) && !excluded.contains(step) && !(step == .rebindDriver && state.needsPowerCycle)
         }
         let after = found.step.flatMap { last in Step.allCases.firstIndex(of: last) }
         let left = steps.filter { step in
@@ -136,10 +150,12 @@ package struct RecoverySteps: Sendable {
             current = found
             return [.perform(step, found.fault)]
         }
-        // Start over after a long rest, when steps are allowed again.
+        // Start over after a rest, when steps are allowed again.
         found.isPerforming = false
         found.step = nil
-        found.next = max(now + Self.rest, steps.map(freeAt).min() ?? now + Self.rest)
+        let rest = found.fault.rest.wait(after: found.rounds)
+        found.rounds = min(found.rounds, .max - 1) + 1
+        found.next = max(now + rest, steps.map(freeAt).min() ?? now + rest)
         current = found
         return []
     }
@@ -150,7 +166,6 @@ package struct RecoverySteps: Sendable {
 
     /// Time limit of a step.
     private static let performanceLimit = Duration.seconds(60)
-    private static let rest = Duration.seconds(3600)
 }
 
 extension RecoverySteps.Fault {
@@ -161,15 +176,27 @@ extension RecoverySteps.Fault {
         case .mute: isOnline ? .seconds(60) : .seconds(20)
         case .joinsFail: .zero
         case .missing: .seconds(30)
+        case .carriesNothing: .seconds(60)
         }
+    }
+
+    /// Time for a step to take effect; nil if it depends on the step alone.
+    fileprivate var settling: Duration? { self == .carriesNothing ? .seconds(120) : nil }
+
+    /// Rest after the last step.
+    fileprivate var rest: BackOff {
+        BackOff(first: self == .carriesNothing ? .seconds(300) : .seconds(3600), last: .seconds(3600))
     }
 
     fileprivate var steps: [RecoverySteps.Step] {
         switch self {
-        case .scansRefused: RecoverySteps.Step.allCases
+        case .scansRefused:
+            [.abort, .disconnect, .cycleInterface, .restartSupplicant, .rebindDriver, .tellOwner, .reboot]
         case .mute: [.cycleInterface, .rebindDriver, .tellOwner, .reboot]
         case .joinsFail: [.disconnect, .cycleInterface, .restartSupplicant, .rebindDriver, .tellOwner, .reboot]
         case .missing: [.rebindDriver, .tellOwner, .reboot]
+        // Mostly the network is to blame, so the rest of the device stays as it is.
+        case .carriesNothing: [.renewAddress, .reassociate, .cycleInterface, .tellOwner]
         }
     }
 
@@ -179,15 +206,19 @@ extension RecoverySteps.Fault {
         case .mute: "its firmware does not answer"
         case .joinsFail: "it cannot join any access point in range"
         case .missing: "its interface is gone"
+        case .carriesNothing: "nothing gets through"
         }
     }
+
+    /// Part that has the fault.
+    package var part: String { self == .carriesNothing ? "link" : "radio" }
 }
 
 extension RecoverySteps.Step {
     /// Time for a step to take effect.
     fileprivate var settling: Duration {
         switch self {
-        case .abort, .disconnect: .seconds(5)
+        case .abort, .disconnect, .renewAddress, .reassociate: .seconds(5)
         case .cycleInterface: .seconds(15)
         case .restartSupplicant: .seconds(20)
         case .rebindDriver: .seconds(30)
@@ -201,7 +232,7 @@ extension RecoverySteps.Step {
         switch self {
         case .abort: .seconds(30)
         case .disconnect: .seconds(60)
-        case .cycleInterface: .seconds(300)
+        case .renewAddress, .reassociate, .cycleInterface: .seconds(300)
         case .restartSupplicant: .seconds(900)
         case .rebindDriver: .seconds(3600)
         case .tellOwner: .seconds(21_600)
@@ -212,7 +243,7 @@ extension RecoverySteps.Step {
     /// Whether the step must be remembered across a restart.
     var isToBeRemembered: Bool {
         switch self {
-        case .abort, .disconnect: false
+        case .abort, .disconnect, .renewAddress, .reassociate: false
         case .cycleInterface, .restartSupplicant, .rebindDriver, .tellOwner, .reboot: true
         }
     }
@@ -221,6 +252,8 @@ extension RecoverySteps.Step {
         switch self {
         case .abort: "aborting its scan"
         case .disconnect: "ending its join"
+        case .renewAddress: "asking gateway and DHCP server about the address"
+        case .reassociate: "joining the network again"
         case .cycleInterface: "setting its interface down and up"
         case .restartSupplicant: "restarting wpa_supplicant"
         case .rebindDriver: "rebinding its driver"

@@ -1,7 +1,7 @@
 import AgentModel
 import KeyFile
 
-// Security floor of a network, set by the user or learned. See Docs/contributor/failover-rules.md.
+// Security floor of a network, set by the user or learned. See Docs/contributor/security-floor.md.
 
 extension StoredState {
     /// Learned minimum protection; empty if two passwords are stored under the name. Staged passwords do not count.

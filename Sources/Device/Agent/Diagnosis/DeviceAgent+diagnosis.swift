@@ -29,6 +29,7 @@ extension DeviceAgent {
             needsPowerCycle: core.radioFault?.needsPowerCycle ?? false, ownWays: await ownWays(of: station))
         let signal = core.policy.phase.accessPoint == nil ? nil : try? await station.radio.station()?.strength
         run.facts.association = DiagnosisFacts.Association(core, signal: signal, at: .now)
+        run.facts.linkFault = core.linkFault
         run.facts.addresses = DiagnosisFacts.Addresses(
             own: core.addresses, hasRoute: routes.defaultRoutes.contains { $0.index == station.radio.interfaceIndex })
         if run.facts.isJoined {

@@ -75,6 +75,11 @@ extension DiagnosisFacts {
             return .doubtful(.association, "joining \(name)", "Wait a moment, then diagnose again.")
         case .joined(let name, let signal, let isWeak):
             let found = name + (signal.map { ", \($0) dBm" } ?? "")
+            if let linkFault {
+                return .doubtful(
+                    .association, "\(found): \(linkFault)",
+                    "Wait a few minutes. If that does not help, restart the router, and check its internet access.")
+            }
             return isWeak
                 ? .doubtful(.association, found + ": weak", "Move the device or the access point closer.")
                 : .good(.association, found)

@@ -90,6 +90,8 @@ package struct DiagnosisFacts: Sendable, Equatable {
     package var names: Names?
     package var internet: Internet?
     package var targets: [Target]?
+    /// Fault of the link and recovery step in one sentence.
+    package var linkFault: String?
 
     package var isJoined: Bool {
         if radio?.isGood == true, case .joined = association { true } else { false }

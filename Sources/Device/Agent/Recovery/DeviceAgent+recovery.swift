@@ -38,6 +38,9 @@ extension DeviceAgent {
 
     func recover(_ station: Station, _ step: RecoverySteps.Step) {
         switch step {
+        case .renewAddress:
+            station.addresses?.confirm(isDoubted: true)
+            handle(.recoveryEnded(step, problem: nil))
         case .cycleInterface: cycleInterface(of: station)
         case .restartSupplicant:
             Task {
@@ -52,7 +55,7 @@ extension DeviceAgent {
             radioHelper.ask(step == .reboot ? .reboot : .rebind(station.interface)) { [weak self] problem in
                 self?.handle(.recoveryEnded(step, problem: problem))
             }
-        case .abort, .disconnect, .tellOwner: handle(.recoveryEnded(step, problem: nil))
+        case .abort, .disconnect, .reassociate, .tellOwner: handle(.recoveryEnded(step, problem: nil))
         }
     }
 

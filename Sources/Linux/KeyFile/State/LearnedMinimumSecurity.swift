@@ -1,7 +1,7 @@
 import AgentModel
 import Crypto
 
-/// Minimum security learned for the networks of an SSID, with its day counts (Docs/contributor/failover-rules.md).
+/// Minimum security learned for the networks of an SSID, with its day counts (Docs/contributor/security-floor.md).
 public struct LearnedMinimumSecurity: Sendable, Hashable {
     /// Number of days with SAE or PMF until it is learned, and of days without until it is forgotten.
     public static let days: UInt8 = 3
