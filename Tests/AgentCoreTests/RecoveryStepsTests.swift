@@ -415,7 +415,7 @@ import Testing
         var bench = try started()
         live(&bench, for: .seconds(50), probes: .failed)
         bench.surroundings.otherUplink = .wired
-        bench.handle(.route(.uplinkChanged))
+        bench.handle(.route(.uplinkChanged(nil)))
         #expect(live(&bench, for: .seconds(600), probes: .failed).isEmpty)
     }
 

@@ -90,11 +90,11 @@ import Testing
         #expect(benefit[one] == 1)
     }
 
-    @Test func silenceCountsForThirtySecondsAtMost() {
+    @Test func silenceCountsForAMinuteAtMost() {
         var benefit = SwitchBenefit()
         benefit.count([one: 1], loss: 0, at: start)
         benefit.count([one: 1], loss: 0, at: start + .seconds(3600))
-        #expect(benefit[one] == 30)
+        #expect(benefit[one] == 60)
     }
 
     // covers: rule/cost-before
@@ -107,6 +107,19 @@ import Testing
         benefit.count([:], loss: 0, at: start + .seconds(5))
         benefit.count([one: 0.5], loss: 0.5, at: start + .seconds(6))
         #expect(benefit[one] == 0.5)
+    }
+}
+
+@Suite struct AwayTests {
+    /// Ten minutes away from home cost a second.
+    // covers: rule/cost-away
+    @Test func aSecondAwayFromThePreferredNetworkHasACost() {
+        let policy = Bench.online().policy
+        let place = Frequency(megahertz: 2412)
+        let (home, backup) = (Bench.home.id, Bench.backup.id)
+        #expect(policy.cost(at: -50, on: place, home, loss: 0) == 0)
+        #expect(abs(policy.cost(at: -50, on: place, backup, loss: 0) * 600 - 1) < 0.001)
+        #expect(policy.cost(at: -50, on: place, home, loss: 0.5) == 0.5)
     }
 }
 
@@ -136,10 +149,10 @@ import Testing
         #expect(!moves.isTurn(after: .seconds(19)) && moves.isTurn(after: .seconds(20)))
         for _ in 0..<3 {
             #expect(moves.allowsSibling)
-            moves.moved(again: false)
+            moves.moved(again: false, toSibling: true)
         }
         #expect(!moves.allowsSibling)
-        for _ in 0..<10 { moves.moved(again: true) }
+        for _ in 0..<10 { moves.moved(again: true, toSibling: false) }
         #expect(!moves.isTurn(after: .seconds(3599)) && moves.isTurn(after: .seconds(3600)))
         moves.ended()
         #expect(moves.allowsSibling && moves.isTurn(after: .seconds(20)))

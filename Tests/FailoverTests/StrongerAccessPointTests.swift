@@ -29,6 +29,7 @@ import Testing
     }
 
     // covers: rule/price-roam, rule/roam-background
+    // covers: rule/roam-scan
     @Test func isGoneToWhereStayingHasCostTwiceTheMove() throws {
         let time = try #require(Self.timeToRoam(own: -69, other: -50, for: .seconds(3600)))
         #expect((150...400).contains(time), "\(time) s: 0.4 s at 0.02 s by the second times 0.12")

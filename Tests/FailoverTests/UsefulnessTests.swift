@@ -75,6 +75,7 @@ import Testing
         #expect(bench.isOnline)
     }
 
+    // covers: rule/no-internet-stay
     @Test func aDeviceIsStrandedWhereNothingElseCanBeTried() {
         var bench = Self.online()
         Self.internetDies(&bench)

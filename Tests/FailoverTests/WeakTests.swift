@@ -78,6 +78,7 @@ import Testing
     }
 
     /// The first scan showed the target: before the device goes there, it scans that channel again and not all.
+    // covers: rule/scan-paid
     // covers: rule/leave-age, rule/scan-channels
     @Test func whatWasJustSeenIsLookedForWhereItWas() {
         var bench = Bench.online([Bench.home, Bench.backup])
@@ -177,12 +178,14 @@ import Testing
         #expect((8...14).contains(scans), "\(scans) scans in 25 minutes")
     }
 
+    // covers: rule/block-failed-move
     @Test func aFailedMoveEndsWhereItStarted() {
         var bench = Bench.online()
         bench.measure(-85, for: .seconds(12))
         bench.send(.scanned(id: nil, [bench.observation(Bench.backup, -50), bench.observation(Bench.home, -85)]))
         #expect(bench.target == Bench.backup)
         bench.joinFails(.rejected)
+        #expect(bench.policy.histories[Bench.backup.id]?.block?.until == bench.now + .seconds(60))
         #expect(bench.target == Bench.home)
         bench.joinSucceeds()
         #expect(bench.target == Bench.home)

@@ -247,7 +247,10 @@ extension FailoverPolicy {
     ) {
         let costs = costs(of: better, from: link, at: now)
         if cause == .jammed { congested.leave(link.accessPoint.frequency, at: now) }
-        if link.uselessness != nil { noInternetMoves.moved(again: better.rank.reputation == .useless) }
+        if link.uselessness != nil {
+            noInternetMoves.moved(
+                again: better.rank.reputation == .useless, toSibling: better.network.id == link.network)
+        }
         if !isJoinedBeside(better.network.id), link.uselessness == nil {
             limits.departs(isRoam: better.network.id == link.network, at: now, settings: settings)
         }

@@ -40,6 +40,9 @@ extension FailoverPolicy {
     /// Longest expected way back to a network, in seconds. One slow join says little about the next.
     private static let longestWayBack = 2.0
 
+    /// Time for which observations count, longer than the longest wait between two scans.
+    private static let benefitMemory = Duration.seconds(320)
+
     /// Price of a move to a network: the gap, and the connections that end. A join beside the link has no gap.
     func price(ofMoveTo network: NetworkID) -> Double {
         let gap = isJoinedBeside(network) ? .zero : histories[network]?.moves.gap ?? SwitchStatistics.usualGap
@@ -56,7 +59,10 @@ extension FailoverPolicy {
         guard candidate.network.id == link.network else {
             return price(ofMoveTo: candidate.network.id)
         }
-        return isTroubled ? Self.roamPrice : candidate.rank.isProven ? 2 * Self.roamPrice : Self.unverifiedPrice
+        return isTroubled
+            ? Self.roamPrice
+            : isUnverified(candidate.bss.bssid, of: link.network)
+                ? Self.unverifiedPrice : 2 * Self.roamPrice
     }
 
     /// Cost of a second away from the preferred network.
@@ -70,7 +76,7 @@ extension FailoverPolicy {
         let here = cost(at: level, on: link.accessPoint.frequency, link.network, loss: monitor.loss)
         var savings: [BSSID: Double] = [:]
         for network in networks where isTroubled || network.id == link.network {
-            for bss in scanCache.accessPoints(of: network.id, since: now - settings.weakScan.last)
+            for bss in scanCache.accessPoints(of: network.id, since: now - Self.benefitMemory)
             where bss.bssid != link.accessPoint.bssid {
                 savings[bss.bssid] =
                     here - cost(of: bss, in: network.id, from: link) + risk(beside: bss, in: network.id, at: now)
@@ -107,7 +113,7 @@ extension FailoverPolicy {
     /// The link's signal in dBm. While the link is fine, from the scan that also showed the others, if there was one.
     func comparableLevel(of link: Link, at now: Instant) -> Int? {
         guard !isTroubled else { return monitor.level }
-        return scanCache.accessPoints(of: link.network, since: now - settings.weakScan.last)
+        return scanCache.accessPoints(of: link.network, since: now - Self.benefitMemory)
             .first { $0.bssid == link.accessPoint.bssid }
             .map { scanCache.steadySignal(of: $0, in: link.network) } ?? monitor.level
     }

@@ -4,7 +4,7 @@ import AgentModel
 struct NoInternetMoves: Hashable, Sendable {
     /// Time of the first failure since a probe got through.
     private(set) var since: Instant?
-    /// Moves to access points that had no internet before, and to others of the network in use.
+    /// Moves to access points that had no internet before, and to others of the network in use that were not tried.
     private var turns = 0
     private var siblings = 0
 
@@ -12,8 +12,12 @@ struct NoInternetMoves: Hashable, Sendable {
     private static let mostSiblings = 3
     private static let waits = BackOff(first: .seconds(20), last: .seconds(3600))
 
-    mutating func moved(again isTurn: Bool) {
-        if isTurn { turns += 1 } else { siblings += 1 }
+    /// - Parameters:
+    ///   - isAgain: whether there was no internet before.
+    ///   - isSibling: whether it is another access point of the network in use.
+    mutating func moved(again isAgain: Bool, toSibling isSibling: Bool) {
+        turns += isAgain ? 1 : 0
+        siblings += isSibling && !isAgain ? 1 : 0
     }
 
     mutating func began(at now: Instant) { since = since ?? now }

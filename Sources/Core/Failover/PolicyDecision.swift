@@ -28,12 +28,11 @@ public struct PolicyDecision: Hashable, Sendable, Codable {
         public let price: Double
 
         /// - Parameters:
-        ///   - here: cost of a second on the link, and `there` at the other access point.
-        ///   - staying: rounded to 0.1 s, as `price` is.
+        ///   - here: cost of a second on the link.
+        ///   - there: cost of a second at the other access point.
         init(here: Double, there: Double, staying: Double, price: Double) {
-            func tenths(_ seconds: Double) -> Double { (min(seconds, 1e6) * 10).rounded() / 10 }
             (self.here, self.there) = (Int((here * 3600).rounded()), Int((there * 3600).rounded()))
-            (self.staying, self.price) = (tenths(staying), tenths(price))
+            (self.staying, self.price) = (staying, price)
         }
     }
 
@@ -166,12 +165,14 @@ extension PolicyDecision {
         guard let costs else { return sentence }
         return """
             \(sentence) (an hour costs \(costs.here) s here and \(costs.there) s there; staying \
-            \(cause == .preferred ? "will cost" : "has cost") \(costs.staying) s, and the move costs \(costs.price) s)
+            \(cause == .preferred ? "will cost" : "has cost") \(Self.tenths(costs.staying)) s, and the move costs \(Self.tenths(costs.price)) s)
             """
     }
 }
 
 extension PolicyDecision {
+    private static func tenths(_ seconds: Double) -> Double { (min(seconds, 1e6) * 10).rounded() / 10 }
+
     /// The access points that bear a network's name and are refused.
     private var refusals: String {
         let refusals = considered.compactMap { candidate -> String? in

@@ -211,8 +211,7 @@ extension FailoverPolicy {
         return all.contains { isGood($0) && isWelcome($0, of: network.id, at: now) } ? .good : .poor
     }
 
-    /// Whether a living link may be given up for an access point: none that throws devices out, and no doubted unproven
-    /// one.
+    /// Whether a living link may be given up for an access point: no doubted unproven one.
     private func isWelcome(_ bss: BSS, of network: NetworkID, at now: Instant) -> Bool {
         !(histories[network]?.isDoubted(bss.bssid, at: now) ?? false)
     }

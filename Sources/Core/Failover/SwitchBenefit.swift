@@ -9,7 +9,7 @@ struct SwitchBenefit: Hashable, Sendable {
     private(set) var lost = 0.0
 
     /// Nothing is known of more time than this between two samples.
-    private static let longestSample = Duration.seconds(30)
+    private static let longestSample = Duration.seconds(60)
     /// The cost before an access point was first seen counts up to this much for it.
     private static let mostBefore = 2.0
 

@@ -69,7 +69,7 @@ import Testing
         #expect(first.history.steps != HostileHistory.random(seed: seed + 1).history.steps)
     }
 
-    // covers: rule/promise-online, rule/promise-internet, rule/promise-outcome
+    // covers: rule/promise-online, rule/promise-internet, rule/promise-outcome, rule/promise-memory
     @Test(arguments: 0..<8)
     func holdInEveryPlausibleWorld(part: UInt64) throws {
         let worst = try Campaign.plausible.run(seeds: share(part, of: 1600))
@@ -78,13 +78,14 @@ import Testing
         #expect(worst.outcome > .seconds(1))
     }
 
-    // covers: rule/promise-moves
     /// An hour of each: histories that dance at all do so in every hour.
+    // covers: rule/promise-moves
     @Test(arguments: 0..<8) func nearEqualNetworksCauseNoDance(part: UInt64) throws {
         let worst = try Campaign.nearEquals.run(seeds: share(part, of: 400), hours: 1)
         #expect(worst.hours.values.reduce(0, +) == worst.histories)
     }
 
+    // covers: rule/promise-wakes
     @Test(arguments: LastingState.allCases, [nil, PolicySettings.Validation()])
     func lastingStatesRarelyWakeTheDevice(state: LastingState, validation: PolicySettings.Validation?) throws {
         var settings = PolicySettings()
@@ -92,6 +93,7 @@ import Testing
         _ = try state.wakesPerHour(settings: settings)
     }
 
+    // covers: rule/promise-memory
     @Test func whatIsKeptDoesNotGrow() throws {
         let life = try Strangers(seed: 1, events: 10_000)
         // It holds something, or nothing was measured.

@@ -79,7 +79,7 @@ public struct PolicyGoals: Sendable {
             isMet: now <= 1.02 * earlier)
     }
 
-    /// Scenarios with more cost than in the earlier run. Judged where each has a confidence interval and none is random.
+    /// Scenarios with more cost than in the earlier run. Judged where each has a confidence interval, none is random.
     private var worseScenarios: [Goal] {
         guard let before else { return [] }
         let changes = scores.compactMap { score in
