@@ -263,8 +263,8 @@ import Testing
         #expect(bench.target == Bench.home)
     }
 
-    /// Time does not mend a password: each refusal makes the next return four times as far away. One scan that misses the network says
-    /// nothing.
+    /// Time does not mend a password: each refusal makes the next return four times as far away. One scan that misses
+    /// the network says nothing.
     // covers: rule/return-failed
     @Test func aRefusalMakesTheNextReturnFourTimesAsFar() {
         let settings = PolicySettings()

@@ -61,7 +61,7 @@ extension FailoverPolicy {
     /// The policy's deadlines, each with the time left from `now`: for troubleshooting. Names no network.
     public func deadlines(at now: Instant) -> String {
         Deadline.allCases.compactMap { deadline in
-            moment(of: deadline).map { "\(deadline.rawValue) \(Double(($0 - now).milliseconds) / 1000) s" }
+            moment(of: deadline).map { "\(deadline.rawValue) \(($0 - now).seconds) s" }
         }.joined(separator: ", ")
     }
 

@@ -120,14 +120,8 @@ extension FailoverPolicy {
         let since = escape.since ?? now
         if escape.since == nil { escape.next = max(now, escape.quietUntil ?? now) }
         escape.since = since
-        // The device moves, so its surroundings have changed.
-        if let last = escape.last, let before = last.level, let level = monitor.level,
-            level <= before - settings.rescanDrop, now - last.at >= settings.criticalScan.first
-        {
-            escape.next = now
-        }
-        if let last = escape.last?.at, now - last >= settings.criticalScan.first,
-            isMovePaid(from: link, at: now, since: last)
+        if let last = escape.last, now - last.at >= settings.criticalScan.first,
+            hasMoved(since: last.level) || isMovePaid(from: link, at: now, since: last.at)
         {
             escape.next = now
         }
@@ -142,6 +136,12 @@ extension FailoverPolicy {
         }
         escape.pace = pace
         watchSignal(of: link.accessPoint, &actions)
+    }
+
+    /// Whether the device has moved since the link had a signal in dBm: then its surroundings have changed.
+    private func hasMoved(since before: Int?) -> Bool {
+        guard let before, let level = monitor.level else { return false }
+        return level <= before - settings.rescanDrop
     }
 
     mutating func watchSignal(of accessPoint: AccessPoint, _ actions: inout [PolicyAction]) {
@@ -166,11 +166,9 @@ extension FailoverPolicy {
     private func better(than link: Link, at now: Instant) -> Candidate? {
         guard link.uselessness == nil else { return withInternet(insteadOf: link, at: now) }
         guard now - link.since >= settings.betweenSwitches else { return nil }
-        return accessPoints(
-            at: now, since: max(now - settings.freshness, isTroubled ? escape.since ?? now : .distantPast)
-        ).first {
-            isWorthTheMove($0, from: link, at: now)
-        }
+        let start = isTroubled ? escape.since ?? now : .distantPast
+        return accessPoints(at: now, since: max(now - settings.freshness, start))
+            .first { isWorthTheMove($0, from: link, at: now) }
     }
 
     /// Whether staying has cost as much as the move to an access point that was seen since `start`.
@@ -182,10 +180,9 @@ extension FailoverPolicy {
         let isRoam = candidate.network.id == link.network
         guard mayFollow(candidate, link, at: now), isRoam || isTroubled,
             candidate.rank.reputation <= (isBreaking ? .suspect : .sound),
-            isRoam || mayLeaveChoice(link, for: candidate, at: now),
+            isRoam || mayLeaveChoice(link, for: candidate, at: now), isTroubled || candidate.rank.quality == .good,
             objection(to: candidate.bss, of: candidate.network.id, at: now) == nil
         else { return false }
-        guard isTroubled || candidate.rank.quality == .good else { return false }
         if isCongested, congested.contains(candidate.bss.frequency, at: now) { return false }
         if monitor.isFading, candidate.rank.quality == .good { return true }
         return benefit[candidate.bss.bssid] >= price(of: candidate, from: link)
@@ -255,8 +252,7 @@ extension FailoverPolicy {
             limits.departs(isRoam: better.network.id == link.network, at: now, settings: settings)
         }
         join(
-            better.network.id, at: better.bss, purpose: .automatic, cause: cause,
-            costs: costs, at: now, &actions)
+            better.network.id, at: better.bss, purpose: .automatic, cause: cause, costs: costs, at: now, &actions)
     }
 
     private func costs(of candidate: Candidate, from link: Link, at now: Instant) -> PolicyDecision.Costs? {

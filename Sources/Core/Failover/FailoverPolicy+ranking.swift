@@ -56,10 +56,16 @@ extension FailoverPolicy {
     /// The best access point of a network that was seen lately. One that is blocked is better than none.
     /// - Parameter earliest: start of the time in which it was seen; nil for the last `freshness`.
     func observation(of network: NetworkID, at now: Instant, since earliest: Instant? = nil) -> BSS? {
-        guard let known = self.network(network) else { return nil }
-        let all = accessPoints(
-            of: known, order: 0, at: now, since: max(earliest ?? .distantPast, now - settings.freshness))
-        return (all.first { !(histories[network]?.isBlocked($0.bss.bssid, at: now) ?? false) } ?? all.first)?.bss
+        self.network(network).flatMap { best(of: $0, order: 0, at: now, since: earliest) }?.bss
+    }
+
+    private func best(
+        of network: KnownNetwork, order: Int, at now: Instant, since earliest: Instant? = nil
+    ) -> Candidate? {
+        let start = max(earliest ?? .distantPast, now - settings.freshness)
+        let all = accessPoints(of: network, order: order, at: now, since: start)
+        let open = all.filter { !(histories[network.id]?.isBlocked($0.bss.bssid, at: now) ?? false) }
+        return (open.isEmpty ? all : open).min { $0.rank < $1.rank }
     }
 
     func isBlocked(_ network: NetworkID, at now: Instant) -> Bool { histories[network]?.isBlocked(at: now) ?? false }
@@ -68,9 +74,8 @@ extension FailoverPolicy {
 
     /// The best access point of each known network in range, the best network first.
     func candidates(at now: Instant) -> [Candidate] {
-        networks.enumerated().compactMap { order, network in
-            observation(of: network.id, at: now).map { candidate($0, of: network, order: order, at: now) }
-        }.sorted { $0.rank < $1.rank }
+        networks.enumerated().compactMap { order, network in best(of: network, order: order, at: now) }
+            .sorted { $0.rank < $1.rank }
     }
 
     /// All access points of known networks in range, the best first.
@@ -81,13 +86,14 @@ extension FailoverPolicy {
         }.sorted { $0.rank < $1.rank }
     }
 
-    private func accessPoints(of network: KnownNetwork, order: Int, at now: Instant, since start: Instant)
-        -> [Candidate]
-    {
+    /// In no particular order.
+    private func accessPoints(
+        of network: KnownNetwork, order: Int, at now: Instant, since start: Instant
+    ) -> [Candidate] {
         // An observation from before the network got lost says nothing.
         let gone = histories[network.id]?.goneSince.map { $0 + .milliseconds(1) } ?? .distantPast
         return scanCache.accessPoints(of: network.id, since: max(start, gone))
-            .map { candidate($0, of: network, order: order, at: now) }.sorted { $0.rank < $1.rank }
+            .map { candidate($0, of: network, order: order, at: now) }
     }
 
     /// Whether nothing is held against joining an access point now.
@@ -187,7 +193,7 @@ extension FailoverPolicy {
         let gain =
             settings.headroom(steady, on: bss.frequency) - settings.headroom(level, on: link.accessPoint.frequency)
         if isCongested { return nil }
-        // Where frames get lost each decibel counts.
+        // Each decibel counts while frames get lost.
         return gain < (isLosingFrames ? settings.roamMargin : settings.margin) ? .withinMargin(gain) : nil
     }
 }

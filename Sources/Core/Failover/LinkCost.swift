@@ -56,9 +56,7 @@ extension FailoverPolicy {
 
     /// Price of the move from the link to an access point.
     func price(of candidate: Candidate, from link: Link) -> Double {
-        guard candidate.network.id == link.network else {
-            return price(ofMoveTo: candidate.network.id)
-        }
+        guard candidate.network.id == link.network else { return price(ofMoveTo: candidate.network.id) }
         return isTroubled
             ? Self.roamPrice
             : isUnverified(candidate.bss.bssid, of: link.network)
@@ -86,8 +84,8 @@ extension FailoverPolicy {
         benefit.count(savings, loss: min(1, weak + (monitor.isLossHeavy ? monitor.loss : 0)), at: now)
     }
 
-    /// Cost of a second on a weak link because it may break, beside an access point that is stronger by the margin. Only
-    /// a new observation counts, so that one that was stronger by chance does not add up.
+    /// Cost of a second on a weak link because it may break, beside an access point that is stronger by the margin.
+    /// Only a new observation counts, so that one that was stronger by chance does not add up.
     private func risk(beside bss: BSS, in network: NetworkID, at now: Instant) -> Double {
         guard monitor.weakSince != nil else { return 0 }
         guard objection(to: bss, of: network, at: now) == nil else { return -LinkCost.weak }
@@ -96,7 +94,8 @@ extension FailoverPolicy {
 
     private static let newness = Duration.seconds(30)
 
-    /// Cost of a second at an access point, as it was seen last. What drowns the link's channel drowns those near it.
+    /// Cost of a second at an access point, as it was seen last. Interference on the link's channel also counts on
+    /// the channels that overlap it.
     func cost(of bss: BSS, in network: NetworkID, from link: Link) -> Double {
         let sharesLoss = link.accessPoint.frequency.map { CongestedChannels.overlap($0, bss.frequency) } ?? false
         return cost(

@@ -163,9 +163,10 @@ extension PolicyDecision {
             case .standby: "joining \(to) beside \(from): \(why)"
             }
         guard let costs else { return sentence }
+        let (staying, price) = (Self.tenths(costs.staying), Self.tenths(costs.price))
         return """
             \(sentence) (an hour costs \(costs.here) s here and \(costs.there) s there; staying \
-            \(cause == .preferred ? "will cost" : "has cost") \(Self.tenths(costs.staying)) s, and the move costs \(Self.tenths(costs.price)) s)
+            \(cause == .preferred ? "will cost" : "has cost") \(staying) s, and the move costs \(price) s)
             """
     }
 }

@@ -1,6 +1,7 @@
 import AgentModel
 
-/// Thresholds and times of the policy. `Docs/contributor/failover-rules.md` lists them with the sources of the defaults.
+/// Thresholds and times of the policy. `Docs/contributor/failover-rules.md` lists them with the sources of the
+/// defaults.
 public struct PolicySettings: Hashable, Sendable {
     /// Signal thresholds in dBm; the same signal is worth less on 2.4 GHz, where more of it is noise.
     public struct Thresholds: Hashable, Sendable {

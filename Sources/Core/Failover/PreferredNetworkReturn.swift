@@ -163,15 +163,14 @@ extension FailoverPolicy {
             if orderScan(places, reason: .preferred, at: now, &actions) {
                 preferredReturn.ordered(everywhere: isEverywhere, at: now, settings: settings)
             } else {
-                let isUrgent = isScanUrgent
-                preferredReturn.wait(until: now + budget.wait(for: places, isUrgent: isUrgent))
+                preferredReturn.wait(until: now + budget.wait(for: places, isUrgent: isScanUrgent))
             }
         }
         return false
     }
 
-    /// What a return saves while a stay there lasts as long as expected, and its price: the way there, and its loss some
-    /// day with the way back.
+    /// Returns the cost of staying away for an expected stay, and the price of the return: the way there, and its loss
+    /// some day with the way back.
     private func costs(
         ofReturnTo preferred: NetworkID, at bss: BSS, from link: Link, at now: Instant
     ) -> PolicyDecision.Costs? {
@@ -200,7 +199,7 @@ extension FailoverPolicy {
     /// For how long being away costs half as much as a move that comes to nothing, and takes as long as this attempt.
     private func wait(payingOff attempt: Attempt?, at now: Instant) -> Duration {
         let lost = attempt.map { now - ($0.began ?? now) } ?? .zero
-        let cost = Double((lost + settings.lossPrice + settings.movePrice).milliseconds) / 1000
+        let cost = (lost + settings.lossPrice + settings.movePrice).seconds
         return .milliseconds(Int64(min(cost / awayRate, 1e6) * 500))
     }
 

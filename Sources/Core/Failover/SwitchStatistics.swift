@@ -2,7 +2,8 @@ import AgentModel
 
 /// Measured joins of a network, and how long its links last.
 ///
-/// The expected stay is a mean over the links so far. Earlier ends count less, and a prior of two hours fades with them.
+/// The expected stay is a mean over the links so far. Earlier ends count less, and a prior of two hours fades with
+/// them.
 struct SwitchStatistics: Hashable, Sendable {
     /// Time from the order to join until the link was usable; nil before the first join.
     private(set) var gap: Duration?

@@ -90,15 +90,12 @@ public final class IPv4Runner {
     }
 
     /// Checks the address after the device has moved to another access point of the network.
-    public func roamed() {
-        setter.forgetGateways()
-        handle(.dhcp(.roamed))
-        handle(.fixed(.roamed))
-    }
+    public func roamed() { check(with: .roamed) }
     /// Checks the address because nothing gets through.
-    public func doubted() {
+    public func doubted() { check(with: .doubted) }
+    private func check(with event: DHCPClient.Event) {
         setter.forgetGateways()
-        handle(.dhcp(.doubted))
+        handle(.dhcp(event))
         handle(.fixed(.roamed))
     }
     /// Removes the address and the routes before it returns, or after `onEvent` returns if called from there.

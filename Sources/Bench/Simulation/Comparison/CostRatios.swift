@@ -27,7 +27,6 @@ public struct CostRatios: Sendable, Hashable, Codable {
     }
 
     var cost: SeedSample { SeedSample(passes.map(\.cost)) }
-    var regret: SeedSample { SeedSample(passes.map { $0.cost - $0.reacting }) }
 }
 
 extension Comparison {

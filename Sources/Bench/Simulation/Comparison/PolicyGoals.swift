@@ -74,7 +74,7 @@ public struct PolicyGoals: Sendable {
         guard let before else { return Goal(name: name, reached: "\(now.fixed(1)) s") }
         let earlier = scores.reduce(0) { $0 + (before[$1.scenario]?.cost.cost.mean ?? 0) }
         return Goal(
-            name: name, wanted: "at most 1.02 times that of before",
+            name: name, wanted: "at most 1.02 times the earlier run's",
             reached: "\(now.fixed(1)) s, \(earlier.fixed(1)) before, ratio \((now / earlier).fixed(3))",
             isMet: now <= 1.02 * earlier)
     }
@@ -106,7 +106,7 @@ public struct PolicyGoals: Sendable {
             before[score.scenario].map { score.changes(since: $0) { $0.cost - $0.reacting } } ?? []
         }
         return Goal(
-            name: name, wanted: isRandom ? "at most that of before" : nil,
+            name: name, wanted: isRandom ? "at most the earlier run's" : nil,
             reached: "\(now.text) s/d, \(earlier.text) before, change \(change.text)",
             isMet: isRandom ? now.mean <= earlier.mean : nil)
     }

@@ -101,7 +101,7 @@ extension AgentCore {
         if kernel.stations[inUse]?.isPresent == true { recovery.wasPresent = true }
         scheduleCheck()
         let fault = fault
-        // The device may still find another way, or somebody else is at work.
+        // Hold while the policy can still try something else, or a command runs.
         let isOnHold = fault == .carriesNothing && !policy.isStranded(at: now.instant)
         for output in recovery.steps.review(fault, isOnline: isOnline, isOnHold: isOnHold, at: now.instant) {
             switch output {
