@@ -154,7 +154,7 @@ import Testing
     }
 
     /// Leases included, which come by themselves. Static addresses, which the owner sets, may take another sector.
-    @Test(arguments: [(false, 3886), (true, 5431)])
+    @Test(arguments: [(false, 3760), (true, 5305)])
     func theLargestStateFitsIntoASector(hasAddresses: Bool, bytes: Int) throws {
         let servers = ["2001:db8::51", "2001:db8::52", "2001:db8::53"].compactMap { IPAddress($0) }
         let address = try StaticAddress(

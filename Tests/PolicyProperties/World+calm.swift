@@ -22,6 +22,8 @@ extension World {
     /// - Returns: the time that it took.
     mutating func getOnline() throws(Violation) -> Duration {
         try send([.networks(networks), .otherUplink(nil), .spare(isReady: false), .interface(isUp: false)])
+        // The link that stood by is in use now, and ends as well.
+        try send([.interface(isUp: false)])
         try bringInterfaceUp()
         try send([.supplicant(isAvailable: true)])
         while !isOnline { try run(until: now + .seconds(1)) }

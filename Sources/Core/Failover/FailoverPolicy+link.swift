@@ -47,7 +47,8 @@ extension FailoverPolicy {
                     + (isUnseen || isUnverified(bss?.bssid, of: network) ? settings.unprovenLimit : settings.joinLimit),
                 replaceableFrom: purpose == .automatic && !isBeside && !isUnseen
                     ? replaceable(network, from: now) : nil,
-                rivals: Set(candidates(at: now).map(\.network.id) + [current].compactMap(\.self)),
+                rivals: (attempt?.rivals ?? []).union(
+                    candidates(at: now).map(\.network.id) + [phase.network].compactMap(\.self)),
                 leavesALivingLink: leavesAWorkingLink, isUnseen: isUnseen))
         let frequencies = bss.map { [$0.frequency] } ?? scanCache.places(of: network)
         let target = LinkTarget(
@@ -318,7 +319,8 @@ extension FailoverPolicy {
 
     mutating func interfaceChanged(isUp: Bool, at now: Instant, _ actions: inout [PolicyAction]) {
         interfaceUpAt = isUp ? nil : interfaceUpAt ?? now + settings.interfaceGrace
-        guard isUp != isInterfaceUp else { return }
+        // What came up before the interface did, ends with it all the same.
+        guard isUp != isInterfaceUp || !isUp && phase.network != nil else { return }
         isInterfaceUp = isUp
         refusedScans.endPause()
         if isUp {

@@ -285,8 +285,14 @@ extension FailoverPolicy {
         let all = accessPoints(at: now).filter { candidate in
             histories[candidate.network.id]?.pause(of: candidate.bss.bssid, after: now) == nil
         }
-        guard let network = all.map(\.network.id).min(by: { triedAt($0) < triedAt($1) }) else { return nil }
-        return all.filter { $0.network.id == network }.min { turns($0) < turns($1) }
+        return networks.compactMap { network in
+            all.filter { $0.network.id == network.id }.min { turns($0) < turns($1) }
+        }.min { triedAt($0) < triedAt($1) }
+    }
+
+    /// An access point that was never tried counts as its network: names are free to take.
+    private func triedAt(_ candidate: Candidate) -> Instant {
+        histories[candidate.network.id]?.triedAt(candidate.bss.bssid) ?? triedAt(candidate.network.id)
     }
 
     func triedAt(_ network: NetworkID) -> Instant { histories[network]?.triedAt ?? .distantPast }

@@ -90,7 +90,7 @@ extension FailoverPolicy {
         var deadline: Instant
         /// From when on another network that is seen takes its place.
         var replaceableFrom: Instant?
-        /// The networks that were in range when it began, and the one that was left for it.
+        /// The networks that were in range when it began, and those whose links or attempts were left for it.
         var rivals: Set<NetworkID> = []
         var validation = LinkValidation()
         /// A probe has reached its destination over the link.

@@ -81,6 +81,10 @@ struct NetworkHistory: Hashable {
         triedAt = now
         guard let bssid else { return }
         if isUnproven(bssid) { unprovenTriedAt = now }
+        tried(bssid, at: now)
+    }
+
+    private mutating func tried(_ bssid: BSSID, at now: Instant) {
         tries[bssid] = now
         tries.forgetEarliest(beyond: ScanCache.accessPointsPerNetwork, but: proven.contains) { $0 }
     }
@@ -163,7 +167,10 @@ struct NetworkHistory: Hashable {
     mutating func wasUseless(
         _ failure: JoinFailure, over bssid: BSSID?, at now: Instant, settings: PolicySettings
     ) {
-        if let bssid { deadEnds.ledNowhere(bssid, failure, at: now, settings: settings) }
+        if let bssid {
+            tried(bssid, at: now)
+            deadEnds.ledNowhere(bssid, failure, at: now, settings: settings)
+        }
         // It was joined for want of others, or by another access point: that is no second time.
         guard reputation(at: now) < .useless else { return }
         var block = (wasUselessLately(at: now, settings: settings) ? uselessness : nil) ?? Block(failure)

@@ -20,6 +20,7 @@ import Testing
     /// Counterexamples that campaigns found.
     @Test(arguments: [
         1_909_314, 2_310_617, 2_690_760, 5_111_343, 5_455_588, 5_640_322, 6_108_567, 7_721_569, 4_712_488, 9_962_547,
+        32, 678, 1254,
     ])
     func holdInHistoriesThatBrokeThem(seed: UInt64) throws { _ = try Campaign.hostile.run(seeds: [seed]) }
 
