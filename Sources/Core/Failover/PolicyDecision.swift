@@ -22,17 +22,21 @@ public struct PolicyDecision: Hashable, Sendable, Codable {
         /// Cost of an hour on the link, and at the access point that is joined, in seconds of outage.
         public let here: Int
         public let there: Int
-        /// Cost of staying so far; on a return, expected cost of staying away. In seconds of outage.
-        public let staying: Double
-        /// Price of the move in seconds of outage.
-        public let price: Double
+        /// Cost of staying so far; on a return, expected cost of staying away. In milliseconds of outage.
+        public let staying: Int
+        /// Price of the move in milliseconds of outage.
+        public let price: Int
 
         /// - Parameters:
-        ///   - here: cost of a second on the link.
-        ///   - there: cost of a second at the other access point.
+        ///   - here: cost of a second on the link, in seconds of outage.
+        ///   - there: cost of a second at the other access point, in seconds of outage.
+        ///   - staying: in seconds of outage.
+        ///   - price: in seconds of outage.
         init(here: Double, there: Double, staying: Double, price: Double) {
-            (self.here, self.there) = (Int((here * 3600).rounded()), Int((there * 3600).rounded()))
-            (self.staying, self.price) = (staying, price)
+            // Whole numbers, for `OutsideJSON` reads no others.
+            func whole(_ number: Double) -> Int { Int(min(number, 1e12).rounded()) }
+            (self.here, self.there) = (whole(here * 3600), whole(there * 3600))
+            (self.staying, self.price) = (whole(staying * 1000), whole(price * 1000))
         }
     }
 
@@ -172,7 +176,8 @@ extension PolicyDecision {
 }
 
 extension PolicyDecision {
-    private static func tenths(_ seconds: Double) -> Double { (min(seconds, 1e6) * 10).rounded() / 10 }
+    /// - Returns: seconds with one digit after the point.
+    private static func tenths(_ milliseconds: Int) -> Double { (Double(milliseconds) / 100).rounded() / 10 }
 
     /// The access points that bear a network's name and are refused.
     private var refusals: String {

@@ -27,6 +27,13 @@ import Testing
         #expect(run.end == nil)
     }
 
+    @Test func costsAreReadAsTheyWereRecorded() throws {
+        let costs = PolicyDecision.Costs(here: 0.76, there: 1.0 / 600, staying: 0.8503610066666667, price: 2.0 / 3)
+        let text = try OutsideJSON.encode(costs)
+        #expect(try OutsideJSON.decode(PolicyDecision.Costs.self, from: text, nesting: 1) == costs)
+        #expect((costs.here, costs.there, costs.staying, costs.price) == (2736, 6, 850, 667))
+    }
+
     @Test func aSecondStartIsASecondRun() throws {
         let text = Fixture.run().text
         let runs = try read(text + [UInt8(ascii: "\n")] + text)
