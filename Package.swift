@@ -166,8 +166,8 @@ let package = Package(
         .executableTarget(
             name: "altnet-lab",
             dependencies: [
-                "AgentModel", "AppClient", "AppProtocol", "BrokerIO", "DeveloperDevice", "Failover", "Fleet",
-                "FleetOperator", "Harness",
+                "AddressIO", "AgentModel", "AppClient", "AppProtocol", "BrokerIO", "DHCP", "DeveloperDevice",
+                "Failover", "Fleet", "FleetOperator", "Harness",
                 "KeyFileSimulation",
                 "Lab", "Linux", "MQTTBridge", "PolicyProperties",
                 "Simulation", argumentParser,

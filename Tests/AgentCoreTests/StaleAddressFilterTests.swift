@@ -20,7 +20,7 @@ import Testing
     /// dhcpcd needs a tenth of a second to notice that the network is another one.
     @Test func whatIsLeftOverFromTheLastNetworkDoesNotCount() {
         var gate = StaleAddressFilter()
-        gate.markStale(over: [old])
+        gate.markStale([old], [oldRoute])
         #expect(!gate.isReady(addresses: [old], routes: [oldRoute]))
         gate.removed(old)
         gate.added(new)
@@ -30,15 +30,26 @@ import Testing
 
     @Test func theSameAddressCountsOnceItIsConfirmed() {
         var gate = StaleAddressFilter()
-        gate.markStale(over: [old])
+        gate.markStale([old], [oldRoute])
         #expect(!gate.isReady(addresses: [old], routes: [oldRoute]))
         gate.added(old)
         #expect(gate.isReady(addresses: [old], routes: [oldRoute]))
     }
 
+    @Test func aNetworkWithoutRouterNeedsNoRoute() {
+        var gate = StaleAddressFilter()
+        gate.markStale([old], [oldRoute])
+        gate.withoutRouter = IPAddress(bytes: new.bytes)
+        #expect(!gate.isReady(addresses: [], routes: []))
+        #expect(gate.isReady(addresses: [new], routes: []))
+        gate.markStale([new], [])
+        gate.added(new)
+        #expect(!gate.isReady(addresses: [new], routes: []), "the next network has a router")
+    }
+
     @Test func rejoiningTheSameNetworkTrustsTheAddress() {
         var gate = StaleAddressFilter()
-        gate.markStale(over: [old])
+        gate.markStale([old], [oldRoute])
         gate.clear()
         #expect(gate.isReady(addresses: [old], routes: [oldRoute]))
     }
@@ -63,9 +74,13 @@ import Testing
     }
 
     @Test(arguments: [(24, true), (25, false), (0, true), (32, true), (31, false)])
-    func theGatewayIsWithinTheAddressesPrefix(length: Int, isReady: Bool) {
+    func aRouteFromBeforeCountsWithinTheAddressesPrefix(length: Int, isReady: Bool) {
         let address = InterfaceAddress(family: .ipv4, bytes: [10, 2, 0, 200], prefixLength: length, index: 1)
-        #expect(StaleAddressFilter().isReady(addresses: [address], routes: [newRoute]) == isReady)
+        var gate = StaleAddressFilter()
+        gate.markStale([], [newRoute])
+        #expect(gate.isReady(addresses: [address], routes: [newRoute]) == isReady)
+        gate.added(newRoute)
+        #expect(gate.isReady(addresses: [address], routes: [newRoute]), "it was set anew")
     }
 }
 

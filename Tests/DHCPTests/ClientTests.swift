@@ -183,14 +183,10 @@ import Testing
         bench.linkUp(lease)
         bench.arp(from: Server.gateway, at: Server.router)
         #expect(bench.words == ["try"])
-        let outside = try #require(IPv4Address("10.0.0.1"))
         let faults: [(Lease, LeaseError)] = [
             (stored(4, gateway: Server.gateway), .badPrefixLength(4)),
             (stored(40, gateway: Server.gateway), .badPrefixLength(40)),
-            (
-                stored(24, gateway: outside),
-                .badGateway(outside, outside: Subnet(of: Server.address, prefixLength: 24))
-            ),
+            (stored(24, gateway: Server.address), .badGateway(Server.address)),
         ]
         for (bad, fault) in faults {
             bench.linkUp(bad)
@@ -240,6 +236,41 @@ import Testing
         bench.bind()
         bench.handle(.release)
         #expect(bench.sentNow.map(\.kind) == [.release] && bench.words == ["drop released", "forget"])
+    }
+
+    /// The next node of a mesh can be a router of its own.
+    @Test func anotherSubnetAfterARoamIsFound() {
+        var bench = Bench()
+        bench.bind()
+        bench.arp(from: Server.gateway, at: Server.router)
+        bench.handle(.roamed)
+        let question = ARPMessage(.request, from: Server.address, at: Server.client, to: Server.gateway)
+        #expect(bench.done.contains(.sendARP(question, to: Server.router)))
+        bench.wait(.seconds(1))
+        #expect(bench.sentNow.last?.kind == .discover && bench.client.lease != nil)
+        bench.answer(.offer) { $0.yourAddress = Server.neighbour }
+        bench.answer(.ack) { $0.yourAddress = Server.neighbour }
+        #expect(bench.words == ["use", "remember"] && bench.client.lease?.address == Server.neighbour)
+    }
+
+    @Test func theGatewayConfirmsAnAddressAfterARoam() {
+        var bench = Bench()
+        bench.bind()
+        bench.arp(from: Server.gateway, at: Server.router)
+        bench.handle(.roamed)
+        bench.arp(from: Server.gateway, at: Server.router)
+        bench.wait(.seconds(200))
+        #expect(bench.sentNow.allSatisfy { $0.kind == .request } && bench.client.lease?.address == Server.address)
+    }
+
+    /// Old servers, clouds and relays.
+    @Test func aServerWithoutAnIdentifierGivesALease() {
+        var bench = Bench()
+        bench.linkUp()
+        bench.answer(.offer) { $0.options = Server.options(server: nil) }
+        bench.answer(.ack) { $0.options = Server.options(server: nil, seconds: nil) }
+        #expect(bench.words == ["use", "remember"] && bench.client.lease?.server == Server.gateway)
+        #expect(Set(bench.problems) == [.flaw(.noServer), .flaw(.noLeaseTime)])
     }
 
     // MARK: A link that carries nothing
@@ -322,7 +353,7 @@ import Testing
 
     @Test(arguments: [
         ("server", DHCPProblem.otherServer(Server.address)), ("address", .otherAddress(Server.neighbour)),
-        ("transaction", .otherTransaction), ("client", .otherClient), ("lease", .refused(.tooShort(0))),
+        ("transaction", .otherTransaction), ("client", .otherClient), ("lease", .refused(.badMask(.unspecified))),
         ("force", .forceRenew),
     ])
     func anAddressInUseOutlivesALie(kind: String, problem: DHCPProblem) {
@@ -335,7 +366,7 @@ import Testing
             case "address": $0.yourAddress = Server.neighbour
             case "transaction": $0.transaction &+= 1
             case "client": $0.options.append(.clientIdentifier, [0, 1])
-            case "lease": $0.options = Server.options(seconds: 0)
+            case "lease": $0.options = Server.options(mask: [0, 0, 0, 0])
             default: break
             }
         }
@@ -387,7 +418,7 @@ import Testing
     @Test func aBadAnswerToARememberedLeaseDoesNotHideAGoodOne() {
         var bench = Bench()
         bench.linkUp(bench.remembered)
-        bench.answer(.ack) { $0.options = Server.options(gateway: [10, 0, 0, 1]) }
+        bench.answer(.ack) { $0.options = Server.options(mask: [255, 0, 255, 0]) }
         #expect(bench.problems.count == 1 && bench.sentNow.isEmpty)
         bench.answer(.ack)
         #expect(bench.words == ["use", "remember"])
@@ -409,7 +440,8 @@ import Testing
         offerOfRogue()
         switch manner {
         case "nak": bench.answer(.nak) { $0.options = rogue }
-        case "bad answer": bench.answer(.ack) { $0.options = Server.options(server: [192, 168, 7, 9], seconds: 0) }
+        case "bad answer":
+            bench.answer(.ack) { $0.options = Server.options(mask: [0, 0, 0, 0], server: [192, 168, 7, 9]) }
         case "address in use":
             bench.arp(.request, from: Server.neighbour, at: Server.other)
             bench.wait(.seconds(10))
@@ -450,7 +482,7 @@ import Testing
         for number in 2...100 {
             bench.answer(.nak) { $0.options = Server.options(server: [192, 168, 7, UInt8(number)]) }
             problems += bench.problems
-            bench.answer(.ack) { $0.options = Server.options(gateway: [10, 0, 0, UInt8(number)]) }
+            bench.answer(.ack) { $0.options = Server.options(mask: [255, 0, 255, UInt8(number)]) }
             problems += bench.problems
         }
         #expect(problems.count == 2 && bench.client.lease != nil)
@@ -483,9 +515,9 @@ import Testing
     @Test func aBadOfferIsToldOnceAndTheNextIsTaken() {
         var bench = Bench()
         bench.linkUp()
-        bench.answer(.offer) { $0.options = Server.options(gateway: [10, 0, 0, 1]) }
+        bench.answer(.offer) { $0.options = Server.options(mask: [255, 0, 255, 0]) }
         #expect(bench.problems.count == 1 && bench.sentNow.isEmpty)
-        bench.answer(.offer) { $0.options = Server.options(gateway: [10, 0, 0, 1]) }
+        bench.answer(.offer) { $0.options = Server.options(mask: [255, 0, 255, 0]) }
         #expect(bench.problems.isEmpty)
         bench.answer(.offer)
         #expect(bench.sentNow.map(\.kind) == [.request])

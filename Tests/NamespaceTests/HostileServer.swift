@@ -63,10 +63,11 @@ final class HostileServer {
             return [("message-type", kind), ("server_id", server), ("lease_time", lease), ("subnet_mask", mask),
                     ("router", router), *more, "end"]
 
-        def answer(kind, address="10.7.0.99", xid=0, source="10.7.0.66", raw=None, fields={}, checksum=None, **rest):
+        def answer(kind, address="10.7.0.99", xid=0, source="10.7.0.66", raw=None, fields={}, checksum=None,
+                   port=67, **rest):
             said = DHCP(options=raw if raw is not None else options(kind, **rest))
             return (Ether(src=me, dst="ff:ff:ff:ff:ff:ff") / IP(src=source, dst="255.255.255.255")
-                    / UDP(sport=67, dport=68, chksum=checksum)
+                    / UDP(sport=port, dport=68, chksum=checksum)
                     / BOOTP(op=2, xid=q[BOOTP].xid ^ xid, yiaddr=address, chaddr=q[BOOTP].chaddr, **fields) / said)
 
         def cut(packet):

@@ -75,9 +75,23 @@ extension AgentCore {
         switch event {
         case .remember(let lease): learnt(lease, by: station)
         case .forget: learnt(nil, by: station)
-        case .problem(let text): log(.notice, "\(station): \(text)")
-        case .inUse, .dropped, .inUseStatic, .droppedStatic, .foundGateway: break
+        case .problem(let text):
+            log(.notice, "\(station): \(text)")
+            if let count = stations[station]?.addressProblems.count, count < Self.mostAddressProblems {
+                stations[station]?.addressProblems.append(text)
+            }
+        case .inUse(let lease, _): uses(lease.address.address, hasRouter: lease.gateway != nil, at: station)
+        case .inUseStatic(let address): uses(address.address, hasRouter: address.gateway != nil, at: station)
+        case .dropped, .droppedStatic: uses(nil, hasRouter: true, at: station)
+        case .foundGateway: break
         }
+    }
+
+    private static let mostAddressProblems = 32
+
+    private mutating func uses(_ address: IPAddress?, hasRouter: Bool, at station: StationID) {
+        stations[station]?.staleAddresses.withoutRouter = hasRouter ? nil : address
+        checkAddress()
     }
 
     mutating func handle(_ event: IPv6Event, of station: StationID) {

@@ -21,6 +21,8 @@ struct StationState: Sendable {
     /// Transition modes disabled by the network joined last.
     var closedWays: TransitionDisable = []
     var addressed: AddressedLink?
+    /// Faults of DHCP servers or neighbours since the join, a line each.
+    var addressProblems: [String] = []
 }
 
 // Links of the station in use and of the spare station for make-before-break.
@@ -79,11 +81,13 @@ extension AgentCore {
     private mutating func prepare(_ station: StationID, for target: LinkTarget, keepsAddress: Bool) -> Bool {
         let isAnother = target.network != stations[station]?.lastLinked
         if isAnother {
-            stations[station]?.staleAddresses.markStale(over: kernel.stations[station]?.addresses ?? [])
+            let facts = kernel.stations[station]
+            stations[station]?.staleAddresses.markStale(facts?.addresses ?? [], facts?.routes ?? [])
         } else {
             stations[station]?.staleAddresses.clear()
         }
         stations[station]?.closedWays = []
+        stations[station]?.addressProblems = []
         stations[station]?.linkedTo = nil
         stations[station]?.protection = nil
         if !keepsAddress { stations[station]?.addressed = nil }
@@ -209,12 +213,16 @@ extension AgentCore {
         case .linkRemoved(let link) where link.name == inUse.interface: sendToPolicy(.interface(isUp: false))
         case .linkChanged(let link), .linkRemoved(let link): if link.name == spare?.interface { reviewHandover() }
         case .addressAdded(let address):
-            if let station = kernel.station(of: address) { stations[station]?.staleAddresses.added(address) }
+            if let station = kernel.station(of: address.index) { stations[station]?.staleAddresses.added(address) }
             emit(.addressesChanged)
         case .addressRemoved(let address):
-            if let station = kernel.station(of: address) { stations[station]?.staleAddresses.removed(address) }
+            if let station = kernel.station(of: address.index) { stations[station]?.staleAddresses.removed(address) }
             emit(.addressesChanged)
-        case .defaultRouteAdded, .defaultRouteRemoved, .uplinkChanged, .resynchronise: break
+        case .defaultRouteAdded(let route):
+            if let station = kernel.station(of: route.index) { stations[station]?.staleAddresses.added(route) }
+        case .defaultRouteRemoved(let route):
+            if let station = kernel.station(of: route.index) { stations[station]?.staleAddresses.removed(route) }
+        case .uplinkChanged, .resynchronise: break
         }
         checkRoutes()
     }

@@ -51,7 +51,6 @@ package struct KernelSnapshot: Sendable, Equatable {
 
     package init() {}
 
-    func station(of address: InterfaceAddress) -> StationID? {
-        stations.first { $0.value.index == address.index }?.key
-    }
+    /// - Parameter index: Index of an interface.
+    func station(of index: Int) -> StationID? { stations.first { $0.value.index == index }?.key }
 }

@@ -1,23 +1,33 @@
 import AgentModel
 
-/// Checks that a new link can carry traffic. The link needs a global address and a default route through a reachable
-/// gateway. Addresses of the previous network do not count, because the DHCP client removes them late.
+/// Checks that a new link can carry traffic. The link needs a global address, and a default route unless the network
+/// has no router. Addresses and routes of the previous network do not count: a DHCP client removes them late.
 struct StaleAddressFilter: Hashable {
     /// Addresses from before the join that have not been set again.
     private var stale: Set<[UInt8]> = []
+    /// Default routes from before the join that have not been set again.
+    private var staleRoutes: Set<DefaultRoute> = []
+    /// Address in a network without a router, by the agent's own client or set by the owner.
+    var withoutRouter: IPAddress?
 
-    /// Starts a join to another network: only addresses that are set from now on count.
-    mutating func markStale(over addresses: [InterfaceAddress]) { stale = Set(addresses.map(\.bytes)) }
+    /// Starts a join to another network: only addresses and routes that are set from now on count.
+    mutating func markStale(_ addresses: [InterfaceAddress], _ routes: [DefaultRoute]) {
+        (stale, staleRoutes, withoutRouter) = (Set(addresses.map(\.bytes)), Set(routes), nil)
+    }
 
     /// Accepts all addresses: the link existed at the start, or is in the same network as before.
-    mutating func clear() { stale = [] }
+    mutating func clear() { (stale, staleRoutes) = ([], []) }
 
     mutating func added(_ address: InterfaceAddress) { stale.remove(address.bytes) }
     mutating func removed(_ address: InterfaceAddress) { stale.remove(address.bytes) }
+    mutating func added(_ route: DefaultRoute) { staleRoutes.remove(route) }
+    mutating func removed(_ route: DefaultRoute) { staleRoutes.remove(route) }
 
     func isReady(addresses: [InterfaceAddress], routes: [DefaultRoute]) -> Bool {
         addresses.contains { address in
-            isUsable(address) && routes.contains { $0.family == address.family && reaches($0.gateway, from: address) }
+            guard isUsable(address) else { return false }
+            return address.bytes == withoutRouter?.bytes
+                || routes.contains { $0.family == address.family && reaches($0, from: address) }
         }
     }
 
@@ -25,9 +35,11 @@ struct StaleAddressFilter: Hashable {
         address.scope == .global && !address.isTentative && !stale.contains(address.bytes)
     }
 
-    private func reaches(_ gateway: [UInt8]?, from address: InterfaceAddress) -> Bool {
-        // IPv6 routers have link-local addresses. With a /32 prefix, the IPv4 gateway is on-link.
-        guard let gateway, address.family == .ipv4, address.prefixLength < 32 else { return true }
+    private func reaches(_ route: DefaultRoute, from address: InterfaceAddress) -> Bool {
+        // Some routers are outside the subnet, and IPv6 routers have link-local addresses.
+        guard staleRoutes.contains(route), let gateway = route.gateway, address.family == .ipv4,
+            address.prefixLength < 32
+        else { return true }
         return prefix(of: gateway, address.prefixLength) == prefix(of: address.bytes, address.prefixLength)
     }
 

@@ -5,10 +5,11 @@ extension DHCPClient {
 
     mutating func received(_ bytes: [UInt8], _ checksum: ChecksumState, at now: Instant) -> [Effect] {
         guard state != .idle else { return [] }
-        let message: DHCPMessage
+        var message: DHCPMessage
         do {
             let datagram = try UDPDatagram(reading: bytes, checksum: checksum)
             message = try DHCPMessage(reading: datagram.payload)
+            message.sender = datagram.source
         } catch let error as UDPDatagramError {
             return error == .notForUs ? [] : report(.badPacket(error))
         } catch let error as DHCPMessageError {
@@ -30,7 +31,7 @@ extension DHCPClient {
         // Quick retransmissions cause duplicate answers. Without a pending exchange, they are not reported.
         guard let exchange = pending else { return [] }
         guard message.transaction == exchange.transaction else { return report(.otherTransaction) }
-        let server = try? message.options.address(.serverIdentifier).get()
+        let server = message.server
         switch (state, message.kind) {
         case (.selecting, .offer): return offered(message, exchange, at: now)
         case (.selecting, .ack) where message.options[.rapidCommit] != nil:
@@ -150,7 +151,7 @@ extension DHCPClient {
         } else {
             binding.gateway = GatewayCheck(of: lease, from: hardware, isKnown: false, at: now)
         }
-        (binding.lease, binding.phase, binding.isDoubted) = (lease, .quiet, false)
+        (binding.lease, binding.phase, binding.doubt) = (lease, .quiet, nil)
         state = .bound(binding)
         return contradicted(exchange) + [.use(lease, isConfirmed: true), .remember(lease)] + flaws(message)
     }
@@ -227,14 +228,16 @@ extension DHCPClient {
             return perform(findings, about: lease, at: now)
         case .bound(var binding):
             var effects: [Effect] = []
-            switch binding.gateway?.heard(message) {
+            let finding = binding.gateway?.heard(message)
+            switch finding {
             case .found(let found):
                 (binding.lease.gatewayHardware, binding.gateway) = (found, nil)
                 effects = [.remember(binding.lease)]
-            case .other(let other) where binding.isDoubted:
+            case .other(let other) where binding.doubt != nil:
                 effects = report(.otherGateway(other)) + discover(&binding, at: now)
             case .same, .other, nil: break
             }
+            if finding != nil, binding.doubt == .roamed { binding.doubt = nil }
             let findings = binding.conflict.heard(message, at: now, isInUse: true, from: hardware)
             state = .bound(binding)
             return effects + perform(findings, about: binding.lease, at: now)

@@ -135,11 +135,7 @@ extension DHCPClient {
     /// Repeats the current request quickly on the new access point. Meanwhile, an address in use stays in use.
     mutating func roamed(at now: Instant) -> [Effect] {
         switch state {
-        case .bound(var binding):
-            let exchange = exchange(at: now)
-            binding.phase = .confirming(exchange)
-            state = .bound(binding)
-            return [reconfirmation(of: binding.lease, exchange, at: now)]
+        case .bound: return confirm(because: .roamed, at: now)
         case .selecting, .requesting: return select(at: now)
         case .rebooting(let reboot): return self.reboot(reboot.lease, isDated: reboot.isDated, at: now)
         case .idle, .pausing, .checking: return []
@@ -147,11 +143,10 @@ extension DHCPClient {
     }
 
     /// Asks the gateway and the servers about the address in use.
-    mutating func doubted(at now: Instant) -> [Effect] {
+    mutating func confirm(because doubt: Binding.Doubt, at now: Instant) -> [Effect] {
         guard case .bound(var binding) = state else { return [] }
-        (began, reported) = (now, [])
         let exchange = exchange(at: now)
-        (binding.phase, binding.isDoubted) = (.confirming(exchange), true)
+        (binding.phase, binding.doubt) = (.confirming(exchange), doubt)
         let isKnown = binding.lease.gatewayHardware != nil
         binding.gateway = GatewayCheck(of: binding.lease, from: hardware, isKnown: isKnown, at: now)
         state = .bound(binding)
@@ -162,7 +157,7 @@ extension DHCPClient {
     mutating func discover(_ binding: inout Binding, at now: Instant) -> [Effect] {
         hint = settings.isAnonymous ? nil : binding.lease.address
         let exchange = exchange(at: now)
-        (binding.phase, binding.isDoubted) = (.discovering(exchange), false)
+        (binding.phase, binding.doubt) = (.discovering(exchange), nil)
         state = .bound(binding)
         return [discovery(exchange, at: now)]
     }
@@ -243,7 +238,7 @@ extension DHCPClient {
             case .renewing where lease.rebinding <= now: return report(.noAnswer) + rebind(&binding, at: now)
             case .quiet, .renewing: return renew(&binding, at: now)
             case .rebinding: return rebind(&binding, at: now)
-            case .confirming(let exchange) where exchange.sent >= DHCPTiming.confirmCount && binding.isDoubted:
+            case .confirming(let exchange) where binding.doubt.map { exchange.sent >= $0.requests } ?? false:
                 return report(.noAnswer) + discover(&binding, at: now)
             case .confirming(let exchange) where exchange.sent >= DHCPTiming.confirmCount,
                 .discovering(let exchange) where exchange.sent >= DHCPTiming.confirmCount:

@@ -128,8 +128,18 @@ public struct DHCPClient {
         var phase: Phase
         var conflict: ConflictDetection
         var gateway: GatewayCheck?
-        /// Whether to search for another address if no server answers.
-        var isDoubted = false
+        var doubt: Doubt?
+
+        /// Why the client searches for another address if no server confirms this one.
+        enum Doubt: Hashable, Sendable {
+            /// The access point may be in another subnet. The doubt ends when the gateway answers.
+            case roamed
+            /// Nothing gets through.
+            case carriesNothing
+
+            /// Number of requests for this address before the search for another one.
+            var requests: Int { self == .roamed ? DHCPTiming.rebootCount : DHCPTiming.confirmCount }
+        }
 
         enum Phase: Hashable, Sendable {
             case quiet
@@ -182,7 +192,9 @@ extension DHCPClient {
         case .arp(let bytes): effects += heard(bytes, at: now)
         case .timer: break
         case .roamed: effects += roamed(at: now)
-        case .doubted: effects += doubted(at: now)
+        case .doubted:
+            (began, reported) = (now, [])
+            effects += confirm(because: .carriesNothing, at: now)
         case .renew:
             if case .bound(var binding) = state, binding.phase == .quiet { effects += renew(&binding, at: now) }
         case .release: effects += release()

@@ -36,6 +36,8 @@ public struct DHCPMessage: Equatable, Sendable {
     public var hardware: HardwareAddress
     /// All options except the message type.
     public var options = DHCPOptions()
+    /// Address that a received message came from.
+    public var sender = IPv4Address.unspecified
 
     public init(
         _ operation: Operation, _ kind: Kind, transaction: UInt32, hardware: HardwareAddress
@@ -48,13 +50,12 @@ public struct DHCPMessage: Equatable, Sendable {
 public enum DHCPMessageError: Error, Hashable, Sendable {
     /// The message is shorter than the header, or longer than ``DHCPMessage/longest``.
     case badLength
-    /// The operation is unknown, or the hardware is neither Ethernet nor Wi-Fi.
+    /// The operation is unknown.
     case badHeader
     /// The message is BOOTP without options.
     case noOptions
     case truncatedOption(DHCPOption)
     case noKind
-    case badOverload
 }
 
 extension DHCPMessage {
@@ -73,16 +74,15 @@ extension DHCPMessage {
         let count = bytes.count
         guard (Self.fixedLength...Self.longest).contains(count) else { throw .badLength }
         let bytes = Array(bytes)
-        guard let operation = Operation(rawValue: bytes[0]), Array(bytes[1...2]) == Self.ethernet,
+        // Nothing needs the type and the length of the hardware address, which some servers set wrongly.
+        guard let operation = Operation(rawValue: bytes[0]),
             let transaction = UInt32(bytes: bytes[4..<8]), let seconds = UInt16(bytes: bytes[8..<10]),
             let flags = UInt16(bytes: bytes[10..<12]), let clientAddress = IPv4Address(bytes: bytes[12..<16]),
             let yourAddress = IPv4Address(bytes: bytes[16..<20]), let hardware = HardwareAddress(bytes: bytes[28..<34])
         else { throw .badHeader }
         guard Array(bytes[236..<240]) == Self.cookie else { throw .noOptions }
         let options = try Self.options(of: bytes)
-        guard let kind = options[.messageType], kind.count == 1, let kind = kind.first.flatMap(Kind.init) else {
-            throw .noKind
-        }
+        guard let kind = options[.messageType]?.first.flatMap(Kind.init) else { throw .noKind }
         self.init(operation, kind, transaction: transaction, hardware: hardware)
         self.seconds = seconds
         wantsBroadcast = flags & Self.broadcastFlag != 0
@@ -97,17 +97,24 @@ extension DHCPMessage {
     private static func options(of bytes: [UInt8]) throws(DHCPMessageError) -> DHCPOptions {
         var options = DHCPOptions()
         try options.read(bytes[fixedLength...])
-        guard let overload = options[.overload] else { return options }
+        guard let overload = options[.overload]?.first else { return options }
         let (serverName, file) = (bytes[44..<108], bytes[108..<236])
+        // Nothing needs an unknown value.
         switch overload {
-        case [1]: try options.read(file)
-        case [2]: try options.read(serverName)
-        case [3]:
+        case 1: try options.read(file)
+        case 2: try options.read(serverName)
+        case 3:
             try options.read(file)
             try options.read(serverName)
-        default: throw .badOverload
+        default: break
         }
         return options
+    }
+
+    /// The server: its identifier, which some servers leave out, or the sender. Nil if no host can have the address.
+    var server: IPv4Address? {
+        let said = try? options.address(.serverIdentifier).get()
+        return [said, sender].compactMap(\.self).first(where: \.isHost)
     }
 
     /// UDP payload of the message. Puts the message type before all other options, as some servers require.

@@ -71,7 +71,8 @@ public struct DHCPOptions: Equatable, Sendable {
 
     func address(_ option: DHCPOption) -> Result<IPv4Address?, DHCPOptionError> {
         guard let value = self[option] else { return .success(nil) }
-        return IPv4Address(bytes: value).map { .success($0) } ?? .failure(DHCPOptionError(option))
+        return Self.first(4, of: value).flatMap { IPv4Address(bytes: $0) }.map { .success($0) }
+            ?? .failure(DHCPOptionError(option))
     }
 
     func addresses(_ option: DHCPOption) -> Result<[IPv4Address]?, DHCPOptionError> {
@@ -85,8 +86,17 @@ public struct DHCPOptions: Equatable, Sendable {
         _ option: DHCPOption, as _: Number.Type
     ) -> Result<Number?, DHCPOptionError> {
         guard let value = self[option] else { return .success(nil) }
-        return Number(bytes: value).map { .success($0) } ?? .failure(DHCPOptionError(option))
+        return Self.first(Number.bitWidth / 8, of: value).flatMap { Number(bytes: $0) }.map { .success($0) }
+            ?? .failure(DHCPOptionError(option))
     }
+
+    /// The first of the values of an option that a server sent more than once.
+    private static func first(_ length: Int, of value: [UInt8]) -> ArraySlice<UInt8>? {
+        !value.isEmpty && value.count.isMultiple(of: length) ? value.prefix(length) : nil
+    }
+
+    /// Whether an option of fixed length came more than once.
+    func isRepeated(_ option: DHCPOption, length: Int) -> Bool { (self[option]?.count ?? 0) > length }
 }
 
 // MARK: Bytes

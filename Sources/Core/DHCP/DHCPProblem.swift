@@ -41,13 +41,12 @@ extension DHCPProblem {
         case .nak: .nak(server: nil, text: "")
         case .refused(.badAddress): .refused(.badAddress(.unspecified))
         case .refused(.badMask): .refused(.badMask(.unspecified))
-        case .refused(.badGateway):
-            .refused(.badGateway(.unspecified, outside: Subnet(of: .unspecified, prefixLength: 0)))
+        case .refused(.badGateway): .refused(.badGateway(.unspecified))
         case .refused(.badServer): .refused(.badServer(.unspecified))
-        case .refused(.tooShort): .refused(.tooShort(0))
         case .flaw(.badHost(let option, _)): .flaw(.badHost(option, .unspecified))
         case .flaw(.badRoute): .flaw(.badRoute(Subnet(of: .unspecified, prefixLength: 0)))
         case .flaw(.longLease): .flaw(.longLease(0))
+        case .flaw(.shortLease): .flaw(.shortLease(0))
         case .flaw(.smallMTU): .flaw(.smallMTU(0))
         case .otherGateway: .otherGateway(.zero)
         case .claimed(let address, _): .claimed(address, .zero)
@@ -63,7 +62,7 @@ extension DHCPProblem: CustomStringConvertible {
         case .unreadable(let error): "DHCP: unreadable message: \(error.summary)"
         case .badPacket(let error): "DHCP: inconsistent packet header: \(error)"
         case .refused(let error): "DHCP: ignoring an answer: \(error)"
-        case .flaw(let flaw): "DHCP: ignoring a part of an answer: \(flaw)"
+        case .flaw(let flaw): "DHCP: taking an answer in spite of a flaw: \(flaw)"
         case .otherTransaction: "DHCP: ignoring an answer with an unknown transaction ID"
         case .otherClient: "DHCP: ignoring an answer for another client"
         case .otherServer(let server):
@@ -93,7 +92,6 @@ extension DHCPMessageError {
         case .noOptions: "no options"
         case .truncatedOption(let option): "option \(option.rawValue) is cut off"
         case .noKind: "no message type"
-        case .badOverload: "option 52"
         }
     }
 }

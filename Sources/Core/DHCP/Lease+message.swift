@@ -3,6 +3,14 @@ import AgentModel
 /// Invalid part of an otherwise valid lease, ignored.
 public enum LeaseFlaw: Hashable, Sendable {
     case malformed(DHCPOption)
+    /// The option came more than once. The first value counts.
+    case repeated(DHCPOption)
+    /// No lease time: the client takes ``Lease/usual``, an hour.
+    case noLeaseTime
+    /// Lease time in seconds. The client extends it to ``Lease/shortest``.
+    case shortLease(UInt32)
+    /// No server identifier: the client takes the sender.
+    case noServer
     /// MTU in bytes, below IPv6's minimum.
     case smallMTU(Int)
     /// T1 and T2 are inconsistent with the lease.
@@ -20,6 +28,10 @@ extension LeaseFlaw: CustomStringConvertible {
     public var description: String {
         switch self {
         case .malformed(let option): "option \(option.rawValue) is malformed"
+        case .repeated(let option): "option \(option.rawValue) comes more than once"
+        case .noLeaseTime: "no lease time; using \(Lease.usual) s"
+        case .shortLease(let seconds): "a lease time below \(Lease.shortest) s: \(seconds) s"
+        case .noServer: "no server identifier; using the sender's address"
         case .smallMTU(let bytes): "an MTU below IPv6's minimum of \(Lease.smallestMTU) bytes: \(bytes)"
         case .badTimes: "the renewal and rebinding times contradict the lease"
         case .longLease(let seconds): "a lease time above \(Lease.longest) s: \(seconds) s"
@@ -38,12 +50,14 @@ extension Lease {
     static let mostServers = 8
     static let mostRoutes = 64
 
-    /// Parses a server's answer. The lease counts from `begin`, the time of the request (RFC 2131, 4.4.1).
+    /// Parses a server's answer. Refuses addresses that no host can have; what nothing needs, or has a usual value, may
+    /// be missing or malformed.
+    /// - Parameter begin: Time of the request, from which the lease counts (RFC 2131, 4.4.1).
     static func read(
         _ message: DHCPMessage, from begin: Instant
     ) throws(LeaseError) -> (lease: Lease, flaws: [LeaseFlaw]) {
         var reader = LeaseReader(options: message.options)
-        let lease = try reader.read(address: message.yourAddress, hardware: message.hardware, from: begin)
+        let lease = try reader.read(message, from: begin)
         return (lease, reader.flaws)
     }
 }
@@ -52,23 +66,24 @@ private struct LeaseReader {
     let options: DHCPOptions
     var flaws: [LeaseFlaw] = []
 
-    mutating func read(
-        address: IPv4Address, hardware: HardwareAddress, from begin: Instant
-    ) throws(LeaseError) -> Lease {
-        let times = try times()
-        guard let server = try required(options.address(.serverIdentifier))
-        else { throw .missing(.serverIdentifier) }
+    mutating func read(_ message: DHCPMessage, from begin: Instant) throws(LeaseError) -> Lease {
+        flaws = Self.lengths.filter { options.isRepeated($0, length: $1) }.map { .repeated($0.0) }
+        let times = times()
+        if optional(options.address(.serverIdentifier))?.isHost != true { flaws.append(.noServer) }
+        let address = message.yourAddress
         var lease = Lease(
-            address: address, prefixLength: try prefixLength(of: address), gateway: nil, server: server,
+            address: address, prefixLength: try prefixLength(of: address), gateway: nil,
+            server: message.server ?? .unspecified,
             renewal: begin + .seconds(times.renewal), rebinding: begin + .seconds(times.rebinding),
-            expiry: begin + .seconds(times.lease), hardware: hardware)
+            expiry: begin + .seconds(times.lease), hardware: message.hardware)
         if let value = options[.routes], let list = Self.routes(value) {
             // The routes option replaces the routers option (RFC 3442).
             readRoutes(list, into: &lease)
         } else {
             if options[.routes] != nil { flaws.append(.malformed(.routes)) }
-            let routers = try required(options.addresses(.routers)) ?? []
-            lease.gateway = routers.first(where: lease.isOnLink) ?? routers.first { $0 != .unspecified }
+            let routers = optional(options.addresses(.routers)) ?? []
+            for bad in routers where !bad.isHost { flaws.append(.badHost(.routers, bad)) }
+            lease.gateway = routers.first(where: lease.isOnLink) ?? routers.first(where: lease.canReach)
         }
         try lease.checkAddresses()
         lease.nameServers = servers(.nameServers)
@@ -79,10 +94,10 @@ private struct LeaseReader {
         return lease
     }
 
-    /// Unwraps an option that the lease depends on. Throws if it is malformed.
-    private func required<Value>(_ value: Result<Value?, DHCPOptionError>) throws(LeaseError) -> Value? {
-        do { return try value.get() } catch { throw .malformed(error.option) }
-    }
+    /// Lengths in bytes of the options that have one value.
+    private static let lengths: [(DHCPOption, Int)] = [
+        (.subnetMask, 4), (.leaseTime, 4), (.serverIdentifier, 4), (.renewalTime, 4), (.rebindingTime, 4), (.mtu, 2),
+    ]
 
     private mutating func optional<Value>(_ value: Result<Value?, DHCPOptionError>) -> Value? {
         do { return try value.get() } catch {
@@ -91,8 +106,8 @@ private struct LeaseReader {
         }
     }
 
-    private func prefixLength(of address: IPv4Address) throws(LeaseError) -> Int {
-        guard let mask = try required(options.address(.subnetMask)) else {
+    private mutating func prefixLength(of address: IPv4Address) throws(LeaseError) -> Int {
+        guard let mask = optional(options.address(.subnetMask)) else {
             return Subnet.prefixLength(ofClassOf: address)
         }
         guard let length = Subnet.prefixLength(ofMask: mask), length >= 8 else { throw .badMask(mask) }
@@ -102,13 +117,13 @@ private struct LeaseReader {
     // MARK: Times
 
     /// Reads the renewal times in seconds, in ascending order.
-    private mutating func times() throws(LeaseError) -> (renewal: Int, rebinding: Int, lease: Int) {
-        let seconds = try required(options.number(.leaseTime, as: UInt32.self))
-        guard let seconds else { throw .missing(.leaseTime) }
-        guard seconds >= Lease.shortest else { throw .tooShort(Int(seconds)) }
-        let lease = min(Int(seconds), Lease.longest)
+    private mutating func times() -> (renewal: Int, rebinding: Int, lease: Int) {
+        let said = optional(options.number(.leaseTime, as: UInt32.self))
+        if said == nil { flaws.append(.noLeaseTime) }
+        let seconds = said ?? UInt32(Lease.usual)
+        let lease = max(Lease.shortest, min(Int(seconds), Lease.longest))
         let isCut = lease != Int(seconds)
-        if isCut { flaws.append(.longLease(seconds)) }
+        if isCut { flaws.append(lease < seconds ? .longLease(seconds) : .shortLease(seconds)) }
         let usual = (renewal: lease / 2, rebinding: lease * 7 / 8, lease: lease)
         let saidRenewal = optional(options.number(.renewalTime, as: UInt32.self))
         let saidRebinding = optional(options.number(.rebindingTime, as: UInt32.self))
@@ -154,7 +169,7 @@ private struct LeaseReader {
             }
         }
         lease.routes = Array(routes.prefix(Lease.mostRoutes))
-        lease.gateway = list.first { $0.destination.prefixLength == 0 && $0.gateway != .unspecified }?.gateway
+        lease.gateway = list.first { $0.destination.prefixLength == 0 && lease.canReach($0.gateway) }?.gateway
         for (destination, gateway) in list where gateway != .unspecified && destination.prefixLength > 0 {
             if Self.isUsable(destination), lease.isOnLink(gateway), !lease.isNeededOnLink(destination) {
                 routes.append(Lease.Route(to: destination, by: gateway))

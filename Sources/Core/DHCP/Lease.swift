@@ -5,7 +5,7 @@ public struct Lease: Hashable, Sendable {
     public var address: IPv4Address
     /// Prefix length, 8 to 32.
     public var prefixLength: Int
-    /// Next hop of the default route. Outside ``subnet`` it needs an on-link route.
+    /// Next hop of the default route. Outside ``subnet`` it needs an on-link route. Nil in a network without a router.
     public var gateway: IPv4Address?
     /// Server identifier, used as the destination of renewals.
     public var server: IPv4Address
@@ -58,6 +58,9 @@ public struct Lease: Hashable, Sendable {
             || routes.contains { $0.gateway == nil && $0.destination.contains(host) }
     }
 
+    /// Whether a host can be the gateway: outside the subnet as well, by a route of its own.
+    func canReach(_ host: IPv4Address) -> Bool { host.isHost && host != address }
+
     /// Whether a route through a gateway would replace the on-link route to the subnet or to the default gateway.
     func isNeededOnLink(_ destination: Subnet) -> Bool {
         destination.prefixLength >= prefixLength && subnet.contains(destination.network)
@@ -97,13 +100,9 @@ public enum LeaseError: Error, Hashable, Sendable {
     case badMask(IPv4Address)
     /// The prefix length of a stored lease is not 8 to 32.
     case badPrefixLength(Int)
-    /// The gateway is not on the link, or is the device itself.
-    case badGateway(IPv4Address, outside: Subnet)
+    /// No host can have the gateway's address, or the device itself has it.
+    case badGateway(IPv4Address)
     case badServer(IPv4Address)
-    case missing(DHCPOption)
-    case malformed(DHCPOption)
-    /// The lease, in seconds, is below the minimum.
-    case tooShort(Int)
 }
 
 extension Lease {
@@ -112,13 +111,15 @@ extension Lease {
     /// Maximum lease in seconds. Longer leases are cut, so that the client notices a changed network within half a
     /// week.
     static let longest = 7 * 86_400
+    /// Lease in seconds if the server tells no time.
+    static let usual = 3600
 
     /// Validates the addresses of a received or stored lease.
     func checkAddresses() throws(LeaseError) {
         guard (8...32).contains(prefixLength) else { throw .badPrefixLength(prefixLength) }
         guard subnet.hasHost(address), !address.isLinkLocal else { throw .badAddress(address) }
         guard server.isHost else { throw .badServer(server) }
-        if let gateway, !isOnLink(gateway) { throw .badGateway(gateway, outside: subnet) }
+        if let gateway, !canReach(gateway) { throw .badGateway(gateway) }
     }
 }
 
@@ -128,11 +129,8 @@ extension LeaseError: CustomStringConvertible {
         case .badAddress(let address): "no host can have the address \(address)"
         case .badMask(let mask): "not a contiguous netmask of 8 to 32 bits: \(mask)"
         case .badPrefixLength(let length): "not a prefix length of 8 to 32 bits: \(length)"
-        case .badGateway(let gateway, let subnet): "the gateway \(gateway) is not another host in \(subnet)"
+        case .badGateway(let gateway): "not another host's address: the gateway \(gateway)"
         case .badServer(let server): "not a server's address: \(server)"
-        case .missing(let option): "option \(option.rawValue) is missing"
-        case .malformed(let option): "option \(option.rawValue) is malformed"
-        case .tooShort(let seconds): "a lease of \(seconds) s is shorter than \(Lease.shortest) s"
         }
     }
 }

@@ -36,7 +36,7 @@ public enum UDPDatagramError: Error, Equatable, Sendable {
     case malformed
     /// The packet is an IP fragment. Valid answers fit into one packet.
     case fragment
-    /// The packet has another IP version, protocol or port.
+    /// The packet has another IP version, protocol or destination port.
     case notForUs
     case badChecksum
 }
@@ -65,9 +65,8 @@ extension UDPDatagram {
             case let udpLength = Int(Self.number(datagram, at: 4)), udpLength >= Self.udpHeaderLength,
             udpLength <= datagram.count
         else { throw .malformed }
-        let ports = sender.ports
-        guard Self.number(datagram, at: 0) == ports.source, Self.number(datagram, at: 2) == ports.destination
-        else { throw .notForUs }
+        // Servers behind some relays and NATs answer from another port.
+        guard Self.number(datagram, at: 2) == sender.ports.destination else { throw .notForUs }
         // Zero means no checksum (RFC 768).
         if checksum == .complete, Self.number(datagram, at: 6) != 0 {
             let pseudo = Self.pseudoHeader(source, destination, length: UInt16(truncatingIfNeeded: udpLength))

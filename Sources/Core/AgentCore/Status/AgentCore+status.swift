@@ -85,6 +85,9 @@ extension AgentCore {
 
     package var addresses: [String] { kernel.stations[inUse]?.addresses.map(\.text) ?? [] }
 
+    /// Faults of DHCP servers or neighbours of the network in use, a line each.
+    package var addressProblems: [String] { current.addressProblems }
+
     // MARK: The path of packets
 
     mutating func followPath() {

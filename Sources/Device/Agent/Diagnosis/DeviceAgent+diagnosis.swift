@@ -31,7 +31,8 @@ extension DeviceAgent {
         run.facts.association = DiagnosisFacts.Association(core, signal: signal, at: .now)
         run.facts.linkFault = core.linkFault
         run.facts.addresses = DiagnosisFacts.Addresses(
-            own: core.addresses, hasRoute: routes.defaultRoutes.contains { $0.index == station.radio.interfaceIndex })
+            own: core.addresses, hasRoute: routes.defaultRoutes.contains { $0.index == station.radio.interfaceIndex },
+            problems: core.addressProblems)
         if run.facts.isJoined {
             run.facts.gatewayAnswers = await routes.gatewaysAnswer(on: interface, within: Limit.gateway)
         }

@@ -89,15 +89,21 @@ extension DiagnosisFacts {
     private var addressStep: Step {
         guard isJoined else { return .pointless(.address) }
         guard let addresses else { return .late(.address) }
-        let own = addresses.own.joined(separator: ", ")
-        guard !own.isEmpty else {
+        let problems = addresses.problems.prefix(Self.mostProblems).map { "; \($0)" }.joined()
+        let own = addresses.own.joined(separator: ", ") + problems
+        guard !addresses.own.isEmpty else {
             return .broken(
-                .address, "the network has given no address",
+                .address, "the network has given no address" + problems,
                 "Wait a moment. If it still has none, check the router's DHCP, or restart the router.")
         }
         return addresses.hasRoute
-            ? .good(.address, own) : .broken(.address, "\(own), but no default route", "Check the router's DHCP.")
+            ? .good(.address, own)
+            : .doubtful(
+                .address, "\(own); the network has no router",
+                "Servers in this network can be reached. For others, check the router's DHCP.")
     }
+
+    private static let mostProblems = 3
 
     private var gatewayStep: Step {
         guard isJoined, addressStep.result == .good else { return .pointless(.gateway) }

@@ -49,8 +49,12 @@ package struct DiagnosisFacts: Sendable, Equatable {
     package struct Addresses: Sendable, Equatable {
         var own: [String]
         var hasRoute: Bool
+        /// Faults of DHCP servers or neighbours since the join, a line each.
+        var problems: [String]
 
-        package init(own: [String], hasRoute: Bool) { (self.own, self.hasRoute) = (own, hasRoute) }
+        package init(own: [String], hasRoute: Bool, problems: [String] = []) {
+            (self.own, self.hasRoute, self.problems) = (own, hasRoute, problems)
+        }
     }
 
     package enum Names: Sendable, Equatable {
