@@ -1,11 +1,11 @@
 import AddressIO
 import AgentModel
 import DHCP
+import Linux
 import NetworkNamespaces
 import Testing
 
-/// Old routers, clouds and relays answer so, and every client in use takes an address from them. The table in
-/// Docs/results/address.md has what other clients do.
+/// Old routers, clouds and relays answer so, and other clients take an address from them.
 @Suite(
     .timeLimit(.minutes(3)), .serialized,
     .enabled(if: AddressNetwork.isPossible, "needs root, dnsmasq and nft, to make networks with a server"),

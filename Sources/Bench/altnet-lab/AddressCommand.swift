@@ -52,8 +52,8 @@ struct AddressCommand: AsyncParsableCommand {
     }
 
     private func hardware(of interface: String) -> HardwareAddress? {
-        (try? String(contentsOfFile: "/sys/class/net/\(interface)/address", encoding: .utf8))
-            .flatMap { HardwareAddress($0.prefix { !$0.isNewline }) }
+        (try? String(contentsOfFile: "/sys/class/net/\(interface)/address", encoding: .utf8))?
+            .split(separator: "\n").first.flatMap { BSSID($0) }.flatMap { HardwareAddress(bytes: $0.bytes) }
     }
 }
 
