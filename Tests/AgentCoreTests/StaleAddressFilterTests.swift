@@ -80,7 +80,7 @@ import Testing
         gate.markStale([], [newRoute])
         #expect(gate.isReady(addresses: [address], routes: [newRoute]) == isReady)
         gate.added(newRoute)
-        #expect(gate.isReady(addresses: [address], routes: [newRoute]), "it was set anew")
+        #expect(gate.isReady(addresses: [address], routes: [newRoute]), "it was set again")
     }
 }
 

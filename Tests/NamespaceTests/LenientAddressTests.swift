@@ -108,7 +108,7 @@ import Testing
         try await network.end()
     }
 
-    /// What `altnet-lab address` prints; the device's addresses stay as they are.
+    /// `altnet-lab address` prints these events. The device's addresses do not change.
     @Test func aTrialShowsTheExchange() async throws {
         let network = try await AddressNetwork()
         try await network.start(.dnsmasq)

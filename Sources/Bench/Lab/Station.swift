@@ -29,10 +29,7 @@ public actor Station {
     init(radio: Radio, spareInterface: String?, directory: String, country: String) throws(LabError) {
         self.radio = radio
         self.spareInterface = spareInterface
-        addressOfSpare = spareInterface.flatMap { name in
-            (try? String(contentsOfFile: "/sys/class/net/\(name)/address", encoding: .utf8))
-                .flatMap { BSSID($0.trimmingLine) }
-        }
+        addressOfSpare = spareInterface.flatMap { BSSID(ofInterface: $0) }
         radioAddress = radio.address
         interface = radio.interface
         controlDirectory = "\(directory)/wpa_supplicant"
@@ -407,5 +404,15 @@ struct LossDetection {
                 throw .lastCall("set \(name) to \(value)")
             }
         }
+    }
+}
+
+extension BSSID {
+    /// Hardware address of an interface; nil if there is none.
+    public init?(ofInterface name: String) {
+        guard let text = try? String(contentsOfFile: "/sys/class/net/\(name)/address", encoding: .utf8) else {
+            return nil
+        }
+        self.init(text.trimmingLine)
     }
 }

@@ -2,8 +2,8 @@ import AddressIO
 import AgentModel
 import ArgumentParser
 import DHCP
-import FoundationEssentials
 import Glibc
+import Lab
 import Linux
 
 struct AddressCommand: AsyncParsableCommand {
@@ -31,7 +31,9 @@ struct AddressCommand: AsyncParsableCommand {
 
     func run() async throws {
         let index = Int(if_nametoindex(interface))
-        guard index > 0, let hardware = hardware(of: interface) else {
+        guard index > 0,
+            let hardware = BSSID(ofInterface: interface).flatMap({ HardwareAddress(bytes: $0.bytes) })
+        else {
             throw ValidationError("There is no Ethernet or Wi-Fi interface \(interface).")
         }
         let (events, teller) = AsyncStream.makeStream(of: AddressTrial.Event?.self)
@@ -49,11 +51,6 @@ struct AddressCommand: AsyncParsableCommand {
             if case .lease = event { break }
         }
         withExtendedLifetime((trial, end)) {}
-    }
-
-    private func hardware(of interface: String) -> HardwareAddress? {
-        (try? String(contentsOfFile: "/sys/class/net/\(interface)/address", encoding: .utf8))?
-            .split(separator: "\n").first.flatMap { BSSID($0) }.flatMap { HardwareAddress(bytes: $0.bytes) }
     }
 }
 

@@ -9,10 +9,8 @@ struct AltnetLab: AsyncParsableCommand {
         abstract: "Development tools for altnet. Devices do not contain them.",
         subcommands: [
             DeviceCommand.self, WorldCommand.self, FleetCommand.self, DemoCommand.self, BenchCommand.self,
-            BenchPlayCommand.self,
-            AddressCommand.self, SimulateCommand.self, ReplayCommand.self, TraceCommand.self, BenchPolicyCommand.self,
-            TortureCommand.self,
-            PolicyPropertiesCommand.self, HarnessCommand.self,
+            BenchPlayCommand.self, AddressCommand.self, SimulateCommand.self, ReplayCommand.self, TraceCommand.self,
+            BenchPolicyCommand.self, TortureCommand.self, PolicyPropertiesCommand.self, HarnessCommand.self,
         ])
 }
 

@@ -58,7 +58,7 @@ public struct Lease: Hashable, Sendable {
             || routes.contains { $0.gateway == nil && $0.destination.contains(host) }
     }
 
-    /// Whether a host can be the gateway: outside the subnet as well, by a route of its own.
+    /// Whether a host can be the gateway. Outside the subnet a route of its own leads there.
     func canReach(_ host: IPv4Address) -> Bool { host.isHost && host != address }
 
     /// Whether a route through a gateway would replace the on-link route to the subnet or to the default gateway.

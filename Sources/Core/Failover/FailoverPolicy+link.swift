@@ -319,7 +319,7 @@ extension FailoverPolicy {
 
     mutating func interfaceChanged(isUp: Bool, at now: Instant, _ actions: inout [PolicyAction]) {
         interfaceUpAt = isUp ? nil : interfaceUpAt ?? now + settings.interfaceGrace
-        // What came up before the interface did, ends with it all the same.
+        // A link that was reported before its interface ends with it too.
         guard isUp != isInterfaceUp || !isUp && phase.network != nil else { return }
         isInterfaceUp = isUp
         refusedScans.endPause()
