@@ -255,7 +255,7 @@ let package = Package(
             "NamespaceTests",
             on: [
                 "AddressIO", "AgentModel", "AppProtocol", "AppServer", "Connectivity", "ConnectivitySupport", "DHCP",
-                "DevicePage", "Linux", "Netlink", "NetworkNamespaces", "TestTime", nioCore, nioPosix,
+                "DevicePage", "Linux", "Netlink", "NetworkNamespaces", "Randomness", "TestTime", nioCore, nioPosix,
             ]),
         tests(
             "AgentTests",

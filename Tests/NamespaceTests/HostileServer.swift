@@ -48,7 +48,7 @@ final class HostileServer {
 
     private static let script = """
         import logging, os, signal
-        signal.alarm(60)  # Also where a test fails and does not end it.
+        signal.alarm(300)  # Also where a test fails and does not end it.
         logging.getLogger("scapy").setLevel(logging.ERROR)
         from scapy.config import conf
         conf.verb, conf.use_pcap, conf.ipv6_enabled = 0, False, False
