@@ -1,5 +1,8 @@
+import Agent
 import AgentModel
+import Connectivity
 import Foundation
+import Glibc
 import Testing
 
 @testable import altnet
@@ -67,7 +70,7 @@ import Testing
             #expect(!run.output.contains("correct horse"))
         }
         try await withBench { bench in
-            let run = await bench.enable([], answers: ["yes"])
+            let run = await bench.enable([], answers: ["yes", "none"])
             #expect(run.status == 0, "\(run.errors)")
             #expect(bench.asked == ["check", "enable after storing"])
         }
@@ -152,5 +155,47 @@ import Testing
         ] as [(String, Int?)])
     func duration(_ text: String, _ seconds: Int?) {
         #expect(Trial(argument: text)?.seconds == seconds)
+    }
+
+    @Test("The question for the internet check is asked once, and its answer is a setting")
+    func asksForTheInternetCheck() async throws {
+        try await withBench { bench in
+            let settings = bench.folder + "/settings"
+            chmod(settings, 0o640)
+            let run = await bench.enable([], answers: ["yes", "debian"])
+            #expect(run.status == 0, "\(run.errors)")
+            let source = try AgentSettings.ofThisMachine(file: settings, [:]).connectivity.source
+            #expect(source?.address.description == "http://network-test.debian.org/nm")
+            #expect(source?.expected == .body("NetworkManager is online"))
+            #expect(try FileManager.default.attributesOfItem(atPath: settings)[.posixPermissions] as? Int == 0o640)
+            #expect(await bench.enable([], answers: ["yes"]).status == 0, "nothing more is asked")
+        }
+    }
+
+    @Test(arguments: [
+        ("http://check.example/204", "http://check.example/204" as String?), ("none", nil), ("", nil),
+    ])
+    func theLastAnswerCounts(answer: String, address: String?) async throws {
+        try await withBench { bench in
+            let settings = bench.folder + "/settings"
+            let former = try String(contentsOfFile: settings, encoding: .utf8)
+            #expect(await bench.enable(["--yes", "--internet-check", "debian"]).status == 0)
+            let run = await bench.enable(["--yes", "--internet-check", answer])
+            #expect(run.status == 0, "\(run.errors)")
+            let source = try AgentSettings.ofThisMachine(file: settings, [:]).connectivity.source
+            #expect(source?.address.description == address)
+            #expect(try String(contentsOfFile: settings, encoding: .utf8).hasPrefix(former))
+        }
+    }
+
+    @Test(arguments: ["https://check.example/204", "check.example", "http://a b/", "http://check.example/\"x"])
+    func anAnswerThatCannotBeUsedChangesNothing(answer: String) async throws {
+        try await withBench { bench in
+            let former = try String(contentsOfFile: bench.folder + "/settings", encoding: .utf8)
+            let run = await bench.enable(["--yes", "--internet-check", answer])
+            #expect(run.status == 65, "\(run.errors)")
+            #expect(try String(contentsOfFile: bench.folder + "/settings", encoding: .utf8) == former)
+            #expect(bench.asked == ["check"])
+        }
     }
 }

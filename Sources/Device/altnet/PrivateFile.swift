@@ -5,11 +5,14 @@ import Linux
 
 enum PrivateFile {
     /// Writes the file durably with mode 0600.
-    /// - Parameter replacing: whether to replace an existing file.
-    static func write(_ bytes: [UInt8], to path: String, replacing: Bool) throws {
+    /// - Parameters:
+    ///   - replacing: whether to replace an existing file.
+    ///   - keepingOwner: whether the file keeps the owner, the group and the mode of the existing file.
+    static func write(_ bytes: [UInt8], to path: String, replacing: Bool, keepingOwner: Bool = false) throws {
         // Without this check, root could replace a device file such as /dev/null.
         var there = stat()
-        guard lstat(path, &there) != 0 || there.st_mode & S_IFMT == S_IFREG else {
+        let exists = lstat(path, &there) == 0
+        guard !exists || there.st_mode & S_IFMT == S_IFREG else {
             throw CommandFailure(.failed, "not a regular file, choose another name: \(path)")
         }
         // Write another file first, so that a failure keeps the old one.
@@ -24,6 +27,11 @@ enum PrivateFile {
         }
         do throws(KeyFileError) {
             defer { close(file) }
+            if exists, keepingOwner {
+                guard fchown(file, there.st_uid, there.st_gid) == 0, fchmod(file, there.st_mode & 0o777) == 0 else {
+                    throw .system(.create, path: name, errno: errno)
+                }
+            }
             try write(bytes, to: file, path: name)
             guard fsync(file) == 0 else { throw .system(.synchronise, path: name, errno: errno) }
             guard !replacing || rename(name, path) == 0 else { throw .system(.rename, path: name, errno: errno) }

@@ -4,6 +4,9 @@ import Glibc
 import KeyFile
 
 extension AgentSettings {
+    /// Maximum size of the settings file in bytes.
+    public static let maximumFileLength = SettingsFile.maximumLength
+
     /// Problems that valid settings cause on this machine.
     public struct Fit: Sendable {
         /// Problems that prevent the start of the agent.

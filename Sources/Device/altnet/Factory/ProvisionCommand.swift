@@ -65,6 +65,12 @@ struct ProvisionCommand: AsyncParsableCommand {
     @OptionGroup var newNetwork: NewNetworkOptions
 
     @Option(
+        help: ArgumentHelp(
+            "Where to look for the internet: a URL such as http://HOST/PATH, debian or none. --ask asks for it once.",
+            valueName: "server"))
+    var internetCheck: String?
+
+    @Option(
         help: ArgumentHelp("The state directory (default: the agent's).", valueName: "path"))
     var stateDir: String?
 
@@ -102,6 +108,9 @@ struct ProvisionCommand: AsyncParsableCommand {
     func run() async throws { try await Console.run(json: options.json) { try await run($0) } }
 
     private func run(_ console: Console) async throws {
+        if !dryRun, internetCheck != nil || ask {
+            try InternetCheck.settle(internetCheck, in: options.settingsFile ?? AgentSettings.packagedFile, console)
+        }
         let settings = try options.settings(stateDirectory: stateDir)
         let files = try DeviceFiles(settings, options.place(settings), owner: owner)
         guard let file = try BootFile.first(of: boot) else {

@@ -1,3 +1,4 @@
+import Agent
 import AgentModel
 import AppProtocol
 import ArgumentParser
@@ -15,6 +16,9 @@ struct EnableCommand: AsyncParsableCommand {
               altnet enable --trial 3min    goes back after 3 minutes, or after a power cut
               altnet enable --confirm       within this time: altnet stays enabled
               altnet disable                gives the interface back
+
+            It also asks once which server the device should ask for the internet, and writes the answer into the \
+            settings file.
 
             If something is in the way, or altnet would leave the network in use, nothing changes, and a line says \
             what to do.
@@ -37,6 +41,12 @@ struct EnableCommand: AsyncParsableCommand {
             valueName: "time"))
     var trial: Trial?
 
+    @Option(
+        help: ArgumentHelp(
+            "Where to look for the internet: a URL such as http://HOST/PATH, debian or none (default: ask once).",
+            valueName: "server"))
+    var internetCheck: String?
+
     @Flag(help: "Confirm the trial.")
     var confirm = false
 
@@ -57,6 +67,7 @@ struct EnableCommand: AsyncParsableCommand {
 
     func validate() throws {
         if confirm, trial != nil { throw ValidationError("--confirm and --trial exclude each other") }
+        if confirm, internetCheck != nil { throw ValidationError("--confirm and --internet-check exclude each other") }
         if confirm, force { throw ValidationError("--confirm and --force exclude each other") }
         if options.json, !yes, !confirm { throw ValidationError("--json cannot ask: give --yes") }
     }
@@ -77,6 +88,9 @@ struct EnableCommand: AsyncParsableCommand {
         let done = try await importNetworks(console)
         if !options.json { console.print(done.view.outcome(isStored: done.isStored, isDryRun: false)) }
         if !force, let obstacle = Self.obstacle(lost: done.plan.lost) { throw obstacle }
+        if internetCheck != nil || !yes {
+            try InternetCheck.settle(internetCheck, in: options.settingsFile ?? AgentSettings.packagedFile, console)
+        }
         // This step may cut the link and end this program. The service manager then completes the step.
         if let trial {
             if !options.json {
