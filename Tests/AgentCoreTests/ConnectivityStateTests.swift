@@ -75,6 +75,28 @@ import Testing
 
     // MARK: Targets
 
+    /// A network behind which every server has another certificate keeps the clock from being set, too.
+    @Test func aClockThatIsNotSetExcusesANetworkForAWhile() {
+        var bench = ReachBench(.target, hasSource: false, targets: ["broker"])
+        func probe() -> String? {
+            bench.handle(.probe(epoch: 1, within: .seconds(3)))
+            bench.answer(.portalAddress(nil))
+            bench.answer(.gateway(true))
+            return bench.answer(.target(.clockNotSet)).last
+        }
+        #expect(probe() == "probed 1 online")
+        #expect(bench.connectivity.problem == .clockNotSet)
+        bench.now = bench.now + ConnectivityState.clockLimit - .seconds(1)
+        #expect(probe() == "probed 1 online")
+        bench.now = bench.now + .seconds(1)
+        #expect(probe() == "probed 1 failed")
+        bench.handle(.follow(.wifi(epoch: 2)))
+        bench.handle(.probe(epoch: 2, within: .seconds(3)))
+        bench.answer(.portalAddress(nil))
+        bench.answer(.gateway(true))
+        #expect(bench.answer(.target(.clockNotSet)).last == "probed 2 online", "another network has its own time")
+    }
+
     @Test func aTargetThatIsReadyIsAskedAloneFirst() {
         var bench = ReachBench(.target, targets: ["broker", "app"])
         bench.become(.ready, "broker", isFar: true)

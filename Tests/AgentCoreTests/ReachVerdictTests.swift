@@ -41,6 +41,7 @@ import Testing
         ("answers in the house", [.answers(.near)]),
         ("refuses", [.problem(.connectionRefused)]),
         ("answers otherwise", [.problem(.connectionReset), .problem(.tlsFailed), .problem(.unexpectedAnswer)]),
+        ("the clock is not set", [.problem(.clockNotSet)]),
         ("silent, or there is none", [nil, .problem(.timedOut), .problem(.nameServerSilent), .problem(.unreachable)]),
     ]
     private static let networks: [(String, [Network])] = [

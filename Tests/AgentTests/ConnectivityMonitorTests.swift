@@ -38,13 +38,20 @@ import Testing
     /// The plainest settings, behind a portal with a certificate of its own, or a router that breaks connections off.
     @Test(arguments: [
         (ReachProblem.tlsFailed, ProbeResult.failed), (.connectionReset, .failed), (.unexpectedAnswer, .failed),
-        (.connectionRefused, .online),
+        (.connectionRefused, .online), (.clockNotSet, .online),
     ])
     func aPortalInBetweenProvesNothing(problem: ReachProblem, result: ProbeResult) async throws {
         let bench = ProbeBench(.target, targets: [FakeTarget("broker.example", isTLS: true)])
         bench.targets[0].answer = problem
         #expect(await bench.probe() == .probed(epoch: 1, result))
         #expect(bench.watch.connectivity.level == .lan && bench.watch.connectivity.internet == .unknown)
+    }
+
+    @Test func onlyAClockThatIsNotSetExplainsTLS() {
+        for problem in ReachProblem.allCases {
+            #expect(problem.explained { true } == problem)
+            #expect(problem.explained { false } == (problem == .tlsFailed ? .clockNotSet : problem))
+        }
     }
 
     @Test(arguments: [(true, ProbeResult.online), (false, .failed)])

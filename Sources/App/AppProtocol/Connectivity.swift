@@ -168,6 +168,7 @@ extension ReachProblem {
         case .unreachable: "destination unreachable"
         case .timedOut: "no answer in time"
         case .tlsFailed: "TLS failed"
+        case .clockNotSet: "TLS failed while the device's clock is not set"
         case .unexpectedAnswer: "unexpected answer"
         case .captive: "sign-in needed"
         }

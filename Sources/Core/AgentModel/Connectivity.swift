@@ -43,6 +43,8 @@ public enum ReachProblem: String, Sendable, CaseIterable {
     case timedOut
     /// The peer's certificate is not accepted, or the peer does not speak TLS.
     case tlsFailed
+    /// TLS failed while the device does not know the time, so it cannot judge certificates. Not the network's fault.
+    case clockNotSet
     case unexpectedAnswer
     /// The user must sign in first.
     case captive

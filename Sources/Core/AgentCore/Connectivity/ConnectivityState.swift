@@ -298,7 +298,7 @@ package struct ConnectivityState: Sendable {
         case .target(let problem):
             guard case .target(let name) = question, let target = targets(asked.side).first(where: { $0.name == name })
             else { return }
-            heard = .target(problem.map { .problem($0) } ?? .answers(target.proof))
+            heard = .target(judged(problem.map { .problem($0) } ?? .answers(target.proof), asked.side))
         case .source(let finding, _):
             heard = .source(finding)
             change(asked.side) { $0.sourceAsked = asked.moment }
@@ -350,12 +350,27 @@ package struct ConnectivityState: Sendable {
     private mutating func targetChanged(_ name: String, _ side: LinkSide) {
         guard let target = targets(side).first(where: { $0.name == name }) else { return }
         guard side == .inUse else {
-            return step(.beside) { [now] in $0.changed(name, target.answer, at: now.instant) }
+            let answer = target.answer.map { judged($0, .beside) }
+            return step(.beside) { [now] in $0.changed(name, answer, at: now.instant) }
         }
         effects.append(.publish(.targetChanged(target.report(at: now))))
-        step(.inUse) { [now] in $0.changed(name, target.answer, at: now.instant) }
+        let answer = target.answer.map { judged($0, .inUse) }
+        step(.inUse) { [now] in $0.changed(name, answer, at: now.instant) }
         recordChange(of: target)
         effects.append(.changed)
+    }
+
+    /// Time for a network to set the clock. A network that reaches a time server does it within a minute or two. A
+    /// network that redirects every connection to its own server does not.
+    static let clockLimit = Duration.seconds(600)
+
+    /// A clock that is not set excuses a network for ``clockLimit``.
+    private func judged(_ answer: ReachFindings.Answer, _ side: LinkSide) -> ReachFindings.Answer {
+        guard answer == .problem(.clockNotSet), let link = reach(side), now.instant - link.begin >= Self.clockLimit
+        else {
+            return answer
+        }
+        return .problem(.tlsFailed)
     }
 
     private mutating func recordChange(of target: ReachTarget) {
@@ -363,7 +378,7 @@ package struct ConnectivityState: Sendable {
         // Before the first check, a failed target alone does not make the network worse.
         guard path != .none, isReady || inUse.findings != nil else { return }
         var new = inUse.findings ?? ReachFindings(portal: portal)
-        new.targets[target.name] = target.answer
+        new.targets[target.name] = target.answer.map { judged($0, .inUse) }
         record(new)
         // A running check reports the result.
         guard isReady, inUse.check == nil, case .wifi(let epoch) = path else { return }
@@ -592,6 +607,7 @@ private struct LinkReach: Sendable {
         let end: Instant
     }
 
+    let begin: Instant
     var findings: ReachFindings?
     /// Time of the last request to the validation source; nil before the first.
     var sourceAsked: Instant?
@@ -604,7 +620,7 @@ private struct LinkReach: Sendable {
     /// Conclusions that wait for the check.
     var waiting: [Conclusion] = []
 
-    init(at now: Instant) { poll = CaptivePortalPoll(at: now) }
+    init(at now: Instant) { (begin, poll) = (now, CaptivePortalPoll(at: now)) }
 
     /// Whether a request to the captive portal API is pending and the last answer may be outdated.
     var awaitsPortal: Bool { poll.isDoubted && portalQuestion != nil }

@@ -81,7 +81,7 @@ extension ReachProblem {
     /// Whether the target, or a host in its place, sent a packet back.
     var isRefusal: Bool {
         switch self {
-        case .connectionRefused, .connectionReset, .tlsFailed, .unexpectedAnswer: true
+        case .connectionRefused, .connectionReset, .tlsFailed, .clockNotSet, .unexpectedAnswer: true
         default: false
         }
     }
@@ -148,17 +148,17 @@ private struct Reached {
             case .link: true
             case .lan: level >= .lan
             case .internet: internet == .yes
-            case .target: findings.proof != nil || isServerToBlame
+            case .target: findings.proof != nil || isNetworkBlameless
             }
         return isEnough ? .online : .failed
     }
 
-    /// Whether the server, not the network, is at fault: it refuses, and another network would not help. A middlebox
-    /// can refuse too, so internet access must be proven. Without a validation source, only a plain RST counts, which
-    /// routers rarely forge.
-    private var isServerToBlame: Bool {
+    /// Whether the server or the device, not the network, is at fault, so that another network would not help. A
+    /// middlebox can refuse too, so internet access must be proven. Without a validation source, only a plain RST
+    /// counts, which routers rarely forge, and a clock that is not set.
+    private var isNetworkBlameless: Bool {
         guard let problem = findings.targetProblem, problem.isRefusal else { return false }
-        return internet == .yes || internet == .unknown && problem == .connectionRefused
+        return internet == .yes || internet == .unknown && (problem == .connectionRefused || problem == .clockNotSet)
     }
 
     /// Problem nearest to the device, which explains the others.

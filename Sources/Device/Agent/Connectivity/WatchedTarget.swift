@@ -85,8 +85,20 @@ extension WatchedTarget {
             let connection = connect(target, report)
             connection.start(through: network)
             return Line(
-                status: { connection.status }, probe: { await connection.probe(within: $0) },
+                status: {
+                    var status = connection.status
+                    status.reason = status.reason?.explained { ClockKnowledge.read().isKnown }
+                    return status
+                },
+                probe: { await connection.probe(within: $0)?.explained { ClockKnowledge.read().isKnown } },
                 cancel: { connection.cancel() })
         }
+    }
+}
+
+extension ReachProblem {
+    /// Names the clock as the problem if it is why TLS fails, or may be.
+    func explained(isClockSet: () -> Bool) -> ReachProblem {
+        self == .tlsFailed && !isClockSet() ? .clockNotSet : self
     }
 }

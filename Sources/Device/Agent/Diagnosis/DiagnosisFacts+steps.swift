@@ -141,7 +141,10 @@ extension DiagnosisFacts {
         }
         return switch internet {
         case nil: .late(.internet)
-        case .notSet?: .skipped(.internet, "no server for the check is set")
+        case .notSet?:
+            .skipped(
+                .internet, "no server for the check is set, so only a sign-in that the network announces is seen",
+                "Set ALTNET_VALIDATION_URL.")
         case .notAsked?: .skipped(.internet, "not checked: the budget for checks is used up")
         case .asked(.online, _)?: .good(.internet, "internet access")
         case .asked(.captive(let portal), let signIn)?:
@@ -167,6 +170,10 @@ extension DiagnosisFacts {
                 .broken(
                     .target, "\(place): \(ReachProblem.connectionRefused.words)",
                     "Check that the server runs and that its port is right.")
+            case .clockNotSet?:
+                .broken(
+                    .target, "\(place): \(ReachProblem.clockNotSet.words)",
+                    "Check that the device reaches a time server (timedatectl).")
             case let problem?:
                 .broken(
                     .target, "\(place): \(problem.words)",
@@ -189,8 +196,8 @@ extension Diagnosis.Step {
         Self(layer: layer, result: .broken, found: found, remedy: remedy)
     }
 
-    fileprivate static func skipped(_ layer: Diagnosis.Layer, _ found: String) -> Self {
-        Self(layer: layer, result: .skipped, found: found)
+    fileprivate static func skipped(_ layer: Diagnosis.Layer, _ found: String, _ remedy: String? = nil) -> Self {
+        Self(layer: layer, result: .skipped, found: found, remedy: remedy)
     }
 
     fileprivate static func pointless(_ layer: Diagnosis.Layer) -> Self {
