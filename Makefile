@@ -47,16 +47,17 @@ endif
 # `lint` is first, for a line that is too long should not cost half an hour. The tests often wait, so the program that
 # ships is built and goes through the lab beside them, in the time that they leave: the lab's time is virtual.
 test: lint servers built-tests ## Test what every change needs: check, integration, core scenarios, package
+	@board/lab/install
 	@$(MAKE) --no-print-directory --output-sync=line --jobs 2 lab-beside check-and-integration
 	@$(MAKE) --no-print-directory package-test
 
 lab-beside:
 	@nice -n 19 $(MAKE) --no-print-directory build
-	@LAB_SCENARIOS=core nice -n 19 $(MAKE) --no-print-directory --old-file built-tests lab
+	@LAB_SCENARIOS=core nice -n 19 $(MAKE) --no-print-directory --old-file built-tests DIRECT= lab
 
 check-and-integration:
 	@$(MAKE) --no-print-directory --old-file lint --old-file built-tests check
-	@$(MAKE) --no-print-directory --old-file built-tests integration
+	@$(MAKE) --no-print-directory --old-file servers --old-file built-tests integration
 
 test-all: servers check thorough lab ## Test everything
 	@LAB_RADIO=fullmac $(MAKE) --no-print-directory lab-core
@@ -73,9 +74,10 @@ INTEGRATION := IntegrationTests HarnessTests DeveloperDeviceTests
 # This one puts threads into other network namespaces, so it has a process of its own: Swift's pool begins a thread in the
 # namespace of the thread that asks for it, and the thread stays there.
 NAMESPACES := NamespaceTests
-SERVERS := busybox dhcpcd-base dnsmasq-base fish groff-base iproute2 isc-dhcp-relay isc-dhcp-server kea-dhcp4-server \
-    libqrencode4 mosquitto mosquitto-clients nftables nginx-light openssl \
+SERVERS := busybox-static dhcpcd-base dnsmasq-base fish groff-base iproute2 libqrencode4 mosquitto mosquitto-clients nftables nginx-light openssl \
     python3 python3-cryptography dbus-daemon prometheus python3-dbusmock python3-jsonschema python3-scapy python3-yaml systemd zbar-tools zsh
+# Servers that the DHCP client is tried with besides.
+DHCP_SERVERS := isc-dhcp-relay isc-dhcp-server kea-dhcp4-server
 # A browser for the tests of the page.
 BROWSER := chromium chromium-driver fonts-noto-core
 # What the clients in Docs/examples are made and run with, beside Go.
@@ -83,6 +85,7 @@ EXAMPLES := default-jdk-headless gcc libc6-dev libmbedtls-dev nodejs
 
 servers: deps
 	@board/install-dependencies $(SERVERS)
+	@board/install-dependencies $(DHCP_SERVERS) || echo "not all of $(DHCP_SERVERS): altnet is not tried with them"
 	@board/install-dependencies $(BROWSER) || echo "not all of $(BROWSER): the page is not looked at by a browser"
 	@board/install-dependencies $(EXAMPLES) || echo "not all of $(EXAMPLES): the clients that need them are not run"
 	@Tests/Servers/go --install >/dev/null || echo "no Go that is new enough: its client is not run"

@@ -9,7 +9,8 @@ import Testing
         ("altnet.service", 21), ("altnet-providers.service", 21), ("altnet-wpa_supplicant@.service", 27),
         ("altnet-interface.service", 9), ("altnet-provision.service", 17), ("altnet-resolver@.service", 13),
         ("altnet-resolver-boot.service", 7), ("altnet-button.service", 15), ("altnet-factory-reset.service", 17),
-        ("altnet-setup-ap.service", 15), ("altnet-modem@.service", 8), ("altnet-radio@.service", 18),
+        ("altnet-setup-ap.service", 15), ("altnet-wait-online.service", 15), ("altnet-modem@.service", 8),
+        ("altnet-radio@.service", 18),
         ("altnet-improv-ble.service", 15), ("altnet-improv-authorise.service", 8),
         ("altnet-improv-serial@.service", 15), ("altnet-mqtt.service", 15),
     ]

@@ -191,11 +191,60 @@ import Testing
     @Test(arguments: ["https://check.example/204", "check.example", "http://a b/", "http://check.example/\"x"])
     func anAnswerThatCannotBeUsedChangesNothing(answer: String) async throws {
         try await withBench { bench in
-            let former = try String(contentsOfFile: bench.folder + "/settings", encoding: .utf8)
-            let run = await bench.enable(["--yes", "--internet-check", answer])
-            #expect(run.status == 65, "\(run.errors)")
-            #expect(try String(contentsOfFile: bench.folder + "/settings", encoding: .utf8) == former)
-            #expect(bench.asked == ["check"])
+            #expect(await bench.enable(["--yes", "--internet-check", answer]).status == 64)
+            #expect(!bench.hasKeyFile && bench.asked.isEmpty)
+            // At the prompt it is asked for again, and never ends the take-over.
+            let run = await bench.enable([], answers: ["yes", answer, "debian"])
+            #expect(run.status == 0 && run.errors.contains("URL"))
+            #expect(try AgentSettings.ofThisMachine(file: bench.folder + "/settings", [:]).connectivity.source != nil)
+        }
+    }
+
+    /// The settings file keeps whatever systemd and the agent take for a line.
+    @Test(arguments: [
+        "  ALTNET_VALIDATION_URL=http://a.example/", "ALTNET_VALIDATION_URL =http://a.example/",
+        "ALTNET_VALIDATION_URL=http://a.example/\r", "ALTNET_VALIDATION_URL=http://a.example/\r\nALTNET_LAN_PORT=0\r",
+    ])
+    func anEarlierAnswerCounts(line: String) async throws {
+        try await withBench { bench in
+            let settings = bench.folder + "/settings"
+            let former = try String(contentsOfFile: settings, encoding: .utf8)
+            try (former + line + "\n").write(toFile: settings, atomically: true, encoding: .utf8)
+            #expect(await bench.enable([], answers: ["yes"]).status == 0, "nothing more is asked")
+            #expect(await bench.enable(["--yes", "--internet-check", "http://b.example/"]).status == 0)
+            let read = try AgentSettings.ofThisMachine(file: settings, [:])
+            #expect(read.connectivity.source?.address.description == "http://b.example/")
+        }
+    }
+
+    @Test func settingsThatWouldBeInvalidStayAsTheyAre() async throws {
+        try await withBench { bench in
+            let settings = bench.folder + "/settings"
+            let lines = "ALTNET_VALIDATION_URL=http://a.example/\nALTNET_REQUIRED_LEVEL=internet\n"
+            let former = try String(contentsOfFile: settings, encoding: .utf8) + lines
+            try former.write(toFile: settings, atomically: true, encoding: .utf8)
+            #expect(await bench.enable(["--yes", "--internet-check", "none"]).status == 78)
+            #expect(try String(contentsOfFile: settings, encoding: .utf8) == former)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: bench.folder).contains("settings.new") == false)
+        }
+    }
+
+    @Test func aLinkToTheSettingsStaysALink() async throws {
+        try await withBench { bench in
+            let settings = bench.folder + "/settings"
+            try FileManager.default.moveItem(atPath: settings, toPath: settings + ".real")
+            try FileManager.default.createSymbolicLink(atPath: settings, withDestinationPath: settings + ".real")
+            #expect(await bench.enable(["--yes", "--internet-check", "debian"]).status == 0)
+            #expect(try FileManager.default.destinationOfSymbolicLink(atPath: settings) == settings + ".real")
+            #expect(try AgentSettings.ofThisMachine(file: settings, [:]).connectivity.source != nil)
+        }
+    }
+
+    @Test func withoutATerminalNothingIsAsked() async throws {
+        try await withBench { bench in
+            try FileManager.default.removeItem(atPath: bench.folder + "/root")
+            let run = await bench.enable([])
+            #expect(run.status == 0, "\(run.errors)")
         }
     }
 }

@@ -62,7 +62,10 @@ final class ScriptedDevice: DeviceService {
 
     /// The commands that it got, without the questions in between.
     var commands: [Request.Body] { asked.filter(\.type.isCommand) }
-    var network: NetworkStatus { state.value.network }
+    var network: NetworkStatus {
+        get { state.value.network }
+        set { state.change { $0.network = newValue } }
+    }
     var backups: BackupList { state.value.backups }
 
     func respond(to request: Request.Body, from peer: Peer) async throws(ProtocolError) -> Response.Body {

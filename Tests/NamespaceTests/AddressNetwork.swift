@@ -174,8 +174,8 @@ final class AddressNetwork {
     }
 
     /// The next lease in use.
-    func lease() async throws -> Lease {
-        let report = try await journal.next {
+    func lease(within limit: Duration = .seconds(20)) async throws -> Lease {
+        let report = try await journal.next(within: limit) {
             if case .inUse = $0 { true } else { false }
         }
         guard case .inUse(let lease, _) = report else { throw NothingHappened(instead: []) }

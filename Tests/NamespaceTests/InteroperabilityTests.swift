@@ -135,12 +135,12 @@ import Testing
         let runner = try network.runner()
         runner.linkUp(hardware: AddressNetwork.hardware)
         defer { runner.linkDown() }
-        return (try? await network.lease()) != nil
+        return (try? await network.lease(within: .seconds(8))) != nil
     }
 
     // MARK: Servers
 
-    /// What a server needs until it ends.
+    /// Resources of a running server.
     private struct Running {
         var own: AddressServer?
         var behind: NetworkNamespace?
@@ -240,7 +240,7 @@ import Testing
         report("| \(name) | \(bound.map { $0 ? "yes" : "no" }.joined(separator: " | ")) |")
     }
 
-    /// At once, for a run takes a minute.
+    /// Writes the line immediately, because a run takes minutes.
     private func report(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
 }
 

@@ -122,7 +122,7 @@ struct Quirk: Sendable, CustomTestStringConvertible {
         "raw=[('message-type', 2 if asks == 1 else 5), \(list), 'end']"
     }
 
-    /// A server made by `HostileServer(quirkyIn:)` answers so from now on.
+    /// Makes the server of `HostileServer(quirkyIn:)` give this answer from now on.
     @AgentLoop func play(in network: AddressNetwork) async throws {
         try await network.other.run(
             """

@@ -46,7 +46,8 @@ struct Altnet: AsyncParsableCommand {
             """,
         version: Version.current,
         subcommands: [
-            AgentCommand.self, StatusCommand.self, ScanCommand.self, BackupsCommand.self, HomeCommand.self,
+            AgentCommand.self, StatusCommand.self, WaitOnlineCommand.self, ScanCommand.self, BackupsCommand.self,
+            HomeCommand.self,
             SwitchCommand.self, WatchCommand.self, DiagnoseCommand.self, PortalCommand.self, TargetsCommand.self,
             HistoryCommand.self, MetricsCommand.self, DiscoverCommand.self, PairCommand.self, KeysCommand.self,
             SetupAccessPointCommand.self, FleetCommand.self, ProvisionCommand.self, FactoryResetCommand.self,

@@ -8,7 +8,11 @@ enum PrivateFile {
     /// - Parameters:
     ///   - replacing: whether to replace an existing file.
     ///   - keepingOwner: whether the file keeps the owner, the group and the mode of the existing file.
-    static func write(_ bytes: [UInt8], to path: String, replacing: Bool, keepingOwner: Bool = false) throws {
+    ///   - check: called with the path of the new content before it replaces the old one.
+    static func write(
+        _ bytes: [UInt8], to path: String, replacing: Bool, keepingOwner: Bool = false,
+        check: (String) throws -> Void = { _ in }
+    ) throws {
         // Without this check, root could replace a device file such as /dev/null.
         var there = stat()
         let exists = lstat(path, &there) == 0
@@ -25,16 +29,19 @@ enum PrivateFile {
             }
             throw KeyFileError.system(.create, path: name, errno: errno)
         }
-        do throws(KeyFileError) {
+        do {
             defer { close(file) }
             if exists, keepingOwner {
                 guard fchown(file, there.st_uid, there.st_gid) == 0, fchmod(file, there.st_mode & 0o777) == 0 else {
-                    throw .system(.create, path: name, errno: errno)
+                    throw KeyFileError.system(.create, path: name, errno: errno)
                 }
             }
             try write(bytes, to: file, path: name)
-            guard fsync(file) == 0 else { throw .system(.synchronise, path: name, errno: errno) }
-            guard !replacing || rename(name, path) == 0 else { throw .system(.rename, path: name, errno: errno) }
+            guard fsync(file) == 0 else { throw KeyFileError.system(.synchronise, path: name, errno: errno) }
+            try check(name)
+            guard !replacing || rename(name, path) == 0 else {
+                throw KeyFileError.system(.rename, path: name, errno: errno)
+            }
         } catch {
             unlink(name)
             throw error

@@ -147,18 +147,21 @@ private struct Reached {
             switch required {
             case .link: true
             case .lan: level >= .lan
-            case .internet: internet == .yes
+            case .internet: internet == .yes || isClockToBlame
             case .target: findings.proof != nil || isNetworkBlameless
             }
         return isEnough ? .online : .failed
     }
+
+    /// Whether the device cannot know, because its clock is not set.
+    private var isClockToBlame: Bool { internet == .unknown && findings.targetProblem == .clockNotSet }
 
     /// Whether the server or the device, not the network, is at fault, so that another network would not help. A
     /// middlebox can refuse too, so internet access must be proven. Without a validation source, only a plain RST
     /// counts, which routers rarely forge, and a clock that is not set.
     private var isNetworkBlameless: Bool {
         guard let problem = findings.targetProblem, problem.isRefusal else { return false }
-        return internet == .yes || internet == .unknown && (problem == .connectionRefused || problem == .clockNotSet)
+        return internet == .yes || internet == .unknown && problem == .connectionRefused || isClockToBlame
     }
 
     /// Problem nearest to the device, which explains the others.

@@ -7,6 +7,11 @@ extension AgentSettings {
     /// Maximum size of the settings file in bytes.
     public static let maximumFileLength = SettingsFile.maximumLength
 
+    /// Indices of the rows of a settings file that set one of these names.
+    public static func rows(setting names: [String], in content: [UInt8]) -> [Int] {
+        SettingsFile(path: "", content: content).entries.filter { names.contains($0.name) }.map { $0.line - 1 }
+    }
+
     /// Problems that valid settings cause on this machine.
     public struct Fit: Sendable {
         /// Problems that prevent the start of the agent.

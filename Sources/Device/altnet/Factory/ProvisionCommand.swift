@@ -66,9 +66,9 @@ struct ProvisionCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Where to look for the internet: a URL such as http://HOST/PATH, debian or none. --ask asks for it once.",
+            "The server of the internet check: a URL such as http://HOST/PATH, debian or none.",
             valueName: "server"))
-    var internetCheck: String?
+    var internetCheck: InternetCheck?
 
     @Option(
         help: ArgumentHelp("The state directory (default: the agent's).", valueName: "path"))
@@ -105,12 +105,14 @@ struct ProvisionCommand: AsyncParsableCommand {
         if quiet, options.json { throw ValidationError("--quiet and --json exclude each other") }
     }
 
-    func run() async throws { try await Console.run(json: options.json) { try await run($0) } }
+    func run() async throws {
+        try await Console.run(json: options.json) { console in
+            try await run(console)
+            if !dryRun { try internetCheck?.store(in: options.settingsFile ?? AgentSettings.packagedFile) }
+        }
+    }
 
     private func run(_ console: Console) async throws {
-        if !dryRun, internetCheck != nil || ask {
-            try InternetCheck.settle(internetCheck, in: options.settingsFile ?? AgentSettings.packagedFile, console)
-        }
         let settings = try options.settings(stateDirectory: stateDir)
         let files = try DeviceFiles(settings, options.place(settings), owner: owner)
         guard let file = try BootFile.first(of: boot) else {

@@ -17,8 +17,8 @@ struct EnableCommand: AsyncParsableCommand {
               altnet enable --confirm       within this time: altnet stays enabled
               altnet disable                gives the interface back
 
-            It also asks once which server the device should ask for the internet, and writes the answer into the \
-            settings file.
+            It also asks once which server the device should ask to check for internet access, and writes the answer \
+            into the settings file.
 
             If something is in the way, or altnet would leave the network in use, nothing changes, and a line says \
             what to do.
@@ -43,9 +43,9 @@ struct EnableCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Where to look for the internet: a URL such as http://HOST/PATH, debian or none (default: ask once).",
+            "The server of the internet check: a URL such as http://HOST/PATH, debian or none (default: ask once).",
             valueName: "server"))
-    var internetCheck: String?
+    var internetCheck: InternetCheck?
 
     @Flag(help: "Confirm the trial.")
     var confirm = false
@@ -88,8 +88,11 @@ struct EnableCommand: AsyncParsableCommand {
         let done = try await importNetworks(console)
         if !options.json { console.print(done.view.outcome(isStored: done.isStored, isDryRun: false)) }
         if !force, let obstacle = Self.obstacle(lost: done.plan.lost) { throw obstacle }
-        if internetCheck != nil || !yes {
-            try InternetCheck.settle(internetCheck, in: options.settingsFile ?? AgentSettings.packagedFile, console)
+        let settings = options.settingsFile ?? AgentSettings.packagedFile
+        if let internetCheck {
+            try internetCheck.store(in: settings)
+        } else if !yes {
+            InternetCheck.ask(for: settings, console)
         }
         // This step may cut the link and end this program. The service manager then completes the step.
         if let trial {
