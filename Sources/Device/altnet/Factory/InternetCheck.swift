@@ -105,7 +105,8 @@ enum InternetCheck: Equatable {
             guard bytes.count <= AgentSettings.maximumFileLength else {
                 throw CommandFailure(.badSettings, "\(path.printable) is too large")
             }
-            rows = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+            let rows = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+            self.rows = rows
             let refusals = rows.indices.filter { rows[$0].starts(with: InternetCheck.refusal.utf8) }
             answers = Set(AgentSettings.rows(setting: InternetCheck.names, in: bytes) + refusals)
         }

@@ -414,7 +414,7 @@ struct ProvisioningCodes {
 
 extension CommandFailure {
     /// - Returns: nil if the error is a defect.
-    fileprivate init?(of error: any Error) {
+    init?(of error: any Error) {
         switch error {
         case let error as CommandFailure: self = error
         case let error as any KeyFileFailure: self.init(error)
