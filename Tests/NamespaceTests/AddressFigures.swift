@@ -37,8 +37,8 @@ import Testing
 
     @Test func timeToAPing() async throws {
         let runs = try #require(figureRuns)
-        report("| client | \(Case.allCases.map(\.rawValue).joined(separator: " | ")) |")
-        report("|---\(String(repeating: "|---", count: Case.allCases.count))|")
+        printAtOnce("| client | \(Case.allCases.map(\.rawValue).joined(separator: " | ")) |")
+        printAtOnce("|---\(String(repeating: "|---", count: Case.allCases.count))|")
         for client in Client.allCases {
             var cells: [String] = []
             for condition in Case.allCases where client != .altnetAlone || condition.isKnown {
@@ -48,12 +48,9 @@ import Testing
                 cells.append("\(times[times.count / 2]) (\(times[0]) to \(times[times.count - 1]))")
             }
             let missing = Array(repeating: "", count: Case.allCases.count - cells.count)
-            report("| \(client.rawValue) | \((missing + cells).joined(separator: " | ")) |")
+            printAtOnce("| \(client.rawValue) | \((missing + cells).joined(separator: " | ")) |")
         }
     }
-
-    /// At once, for a run takes minutes.
-    private func report(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
 
     /// - Returns: milliseconds from the carrier until the gateway answers a ping.
     private func measure(_ client: Client, _ condition: Case) async throws -> Int {
@@ -139,3 +136,6 @@ import Testing
 }
 
 private let figureRuns = ProcessInfo.processInfo.environment["ALTNET_FIGURES_RUNS"].flatMap { Int($0) }
+
+/// Writes a line without a buffer, because a run takes minutes.
+func printAtOnce(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }

@@ -108,7 +108,7 @@ struct ProvisionCommand: AsyncParsableCommand {
     func run() async throws {
         try await Console.run(json: options.json) { console in
             try await run(console)
-            if !dryRun { try internetCheck?.store(in: options.settingsFile ?? AgentSettings.packagedFile) }
+            if !dryRun { try internetCheck?.store(in: options.settingsPath) }
         }
     }
 

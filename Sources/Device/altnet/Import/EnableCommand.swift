@@ -1,4 +1,3 @@
-import Agent
 import AgentModel
 import AppProtocol
 import ArgumentParser
@@ -88,11 +87,10 @@ struct EnableCommand: AsyncParsableCommand {
         let done = try await importNetworks(console)
         if !options.json { console.print(done.view.outcome(isStored: done.isStored, isDryRun: false)) }
         if !force, let obstacle = Self.obstacle(lost: done.plan.lost) { throw obstacle }
-        let settings = options.settingsFile ?? AgentSettings.packagedFile
         if let internetCheck {
-            try internetCheck.store(in: settings)
+            try internetCheck.store(in: options.settingsPath)
         } else if !yes {
-            InternetCheck.ask(for: settings, console)
+            InternetCheck.ask(for: options.settingsPath, console)
         }
         // This step may cut the link and end this program. The service manager then completes the step.
         if let trial {

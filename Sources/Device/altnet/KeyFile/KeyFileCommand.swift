@@ -73,6 +73,8 @@ struct KeyFileOptions: ParsableArguments {
     @Flag(help: "Print JSON.")
     var json = false
 
+    var settingsPath: String { settingsFile ?? AgentSettings.packagedFile }
+
     /// Reads the agent's settings, which contain the place and limits of the store.
     /// - Parameter stateDirectory: overrides the setting.
     func settings(stateDirectory: String? = nil) throws -> AgentSettings {
