@@ -43,7 +43,7 @@ import Testing
             "ALTNET_RECORD": "/data/record", "ALTNET_RECORD_MB": "2",
         ])
         #expect(settings.policy.returnsToPreferred)
-        #expect(settings.policy.preferredConfirmation == BackOff(first: .seconds(7200), last: .seconds(7200)))
+        #expect(settings.policy.preferredConfirmation == .seconds(7200))
         #expect(settings.policy.scanShare == 20)
         #expect(settings.recordPath == "/data/record")
         #expect(settings.recordLimit == 2 * 1024 * 1024)

@@ -92,8 +92,8 @@ import Testing
 
     @Test func aDoubtShortensTheProbeThatIsUnderWay() {
         var bench = UsefulnessTests.online()
-        let isProven = bench.advance(upTo: .seconds(40)) { if case .probe = $0 { true } else { false } }
-        #expect(isProven)
+        let isVerified = bench.advance(upTo: .seconds(40)) { if case .probe = $0 { true } else { false } }
+        #expect(isVerified)
         bench.send(.doubted(epoch: bench.policy.epoch))
         let start = bench.now
         let happens = bench.advance(upTo: .seconds(20), until: Self.isUnusable)

@@ -15,7 +15,7 @@ import Testing
     ])
     func eachFailureHasItsOwnBackOff(failure: JoinFailure, strikes: Int, wait: Int) {
         let now = Instant(milliseconds: 0)
-        var block = Block(failure)
+        var block = Penalty(failure)
         for strike in 1...strikes {
             #expect(block.strike(failure, signal: -60, at: now, settings: PolicySettings()) == (strike == strikes))
         }
@@ -329,7 +329,7 @@ import Testing
     ])
     func aStrongerSignalEndsAllButAWrongKey(failure: JoinFailure, signal: Int, ends: Bool) {
         let bench = Bench()
-        var block = Block(failure)
+        var block = Penalty(failure)
         for _ in 1...2 { _ = block.strike(failure, signal: -60, at: bench.now, settings: PolicySettings()) }
         #expect(block.isActive(at: bench.now))
         #expect(block.isOutdated(by: bench.observation(Bench.home, signal), settings: PolicySettings()) == ends)

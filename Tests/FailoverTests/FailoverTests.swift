@@ -169,7 +169,7 @@ import Testing
 
     // covers: rule/block-timeout
     @Test func failuresOfChangingKindsBlockAsWell() {
-        var block = Block(.wrongKey)
+        var block = Penalty(.wrongKey)
         let now = Instant(milliseconds: 5)
         let isBlocked = [JoinFailure.wrongKey, .noAddress, .wrongKey].map {
             block.strike($0, signal: -50, at: now, settings: PolicySettings())

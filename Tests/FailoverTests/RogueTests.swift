@@ -7,7 +7,7 @@ import Testing
 @Suite struct RogueTests {
     private static let home = Bench.home
     private static let backup = Bench.backup
-    private static let proven = Bench.accessPoint(of: home.id).bssid
+    private static let verified = Bench.accessPoint(of: home.id).bssid
 
     /// Ends the scans and lets time pass until something is being joined.
     private func join(_ bench: inout Bench, _ results: (Bench) -> [BSS], within limit: Duration = .seconds(12)) {
@@ -37,29 +37,29 @@ import Testing
     @Test func whatTheKeyHasOpenedComesBeforeWhatIsStronger() {
         var bench = lost()
         join(&bench) { [rogue(1, in: $0), rogue(2, in: $0), real(in: $0)] }
-        #expect(bench.targetBSSID == Self.proven)
+        #expect(bench.targetBSSID == Self.verified)
     }
 
     @Test func soItDoesAfterARestart() {
         var bench = Bench([Self.home])
-        bench.send(.verified(Self.home.id, Self.proven))
+        bench.send(.verified(Self.home.id, Self.verified))
         bench.start()
         join(&bench) { [rogue(1, in: $0), real(in: $0)] }
-        #expect(bench.targetBSSID == Self.proven)
+        #expect(bench.targetBSSID == Self.verified)
     }
 
     // covers: rule/unverified-failure
-    @Test func nothingIsHeldAgainstTheNetworkForAnUnprovenAccessPoint() {
+    @Test func nothingIsHeldAgainstTheNetworkForAnUnverifiedAccessPoint() {
         var bench = lost()
         for number in UInt8(1)...20 {
             join(&bench) { [rogue(number, in: $0)] }
-            #expect(bench.targetBSSID != Self.proven)
+            #expect(bench.targetBSSID != Self.verified)
             bench.joinFails([.wrongKey, .rejected, .timeout, .accessPointFull][Int(number) % 4])
         }
         #expect(!bench.take().decisions.contains { $0.kind == .blocked })
         #expect(bench.policy.lastFailure(of: Self.home.id) == nil)
         join(&bench) { [rogue(21, in: $0), real(in: $0, -75)] }
-        #expect(bench.targetBSSID == Self.proven, "also where it is much weaker, once a stranger has failed")
+        #expect(bench.targetBSSID == Self.verified, "also where it is much weaker, once a stranger has failed")
     }
 
     /// An attacker that sends many names does not push it out of memory.
@@ -67,14 +67,14 @@ import Testing
     @Test(arguments: [9, 40]) func itIsNeverForgottenForOthers(count: Int) {
         var bench = lost()
         join(&bench) { bench in (1...count).map { rogue(UInt8($0), in: bench) } + [real(in: bench)] }
-        #expect(bench.targetBSSID == Self.proven)
+        #expect(bench.targetBSSID == Self.verified)
     }
 
-    /// Ten thousand of one name in one scan: a few are kept, on a few channels, and the proven one among them.
+    /// Ten thousand of one name in one scan: a few are kept, on a few channels, and the verified one among them.
     @Test func tenThousandOfOneNameAreAFew() {
         let now = Instant(milliseconds: 1_000_000)
-        var proven = ProvenAccessPoints()
-        proven.opened(Self.proven)
+        var verified = VerifiedAccessPoints()
+        verified.opened(Self.verified)
         let all = (0..<10_000).map { number in
             BSS(
                 bssid: BSSID(bytes: [6, 0, 0, 0, UInt8(number >> 8), UInt8(number & 255)])!, ssid: Self.home.ssid,
@@ -82,13 +82,14 @@ import Testing
                 security: .wpa2)
         }
         let real = BSS(
-            bssid: Self.proven, ssid: Self.home.ssid, frequency: Frequency(megahertz: 5180), signal: -80, lastSeen: now,
+            bssid: Self.verified, ssid: Self.home.ssid, frequency: Frequency(megahertz: 5180), signal: -80,
+            lastSeen: now,
             security: .wpa2)
         var cache = ScanCache()
-        for _ in 0..<2 { cache.note([real] + all, of: [Self.home, Self.backup], proven: { _ in proven }, at: now) }
+        for _ in 0..<2 { cache.note([real] + all, of: [Self.home, Self.backup], verified: { _ in verified }, at: now) }
         let kept = cache.accessPoints(of: Self.home.id, since: now)
         #expect(kept.count <= ScanCache.accessPointsPerNetwork + 1)
-        #expect(kept.contains { $0.bssid == Self.proven })
+        #expect(kept.contains { $0.bssid == Self.verified })
         #expect(cache.places(of: Self.home.id).count <= ScanCache.frequenciesPerNetwork)
         #expect(cache.places(of: Self.home.id).first == real.frequency)
         #expect(cache.accessPoints(of: Self.backup.id, since: now).isEmpty)
@@ -108,7 +109,7 @@ import Testing
     }
 
     // covers: rule/unverified-scan-first
-    @Test func beforeEachTryOfADoubtedAccessPointTheDeviceScans() {
+    @Test func beforeEachTryOfADistrustedAccessPointTheDeviceScans() {
         var bench = lost()
         let rogues = { (bench: Bench) in (1...8).map { rogue(UInt8($0), in: bench) } }
         join(&bench, rogues)
@@ -122,17 +123,17 @@ import Testing
         bench.advance(by: .milliseconds(4200))
         bench.joinFails(.wrongKey)
         join(&bench) { rogues($0) + [real(in: $0)] }
-        #expect(bench.targetBSSID == Self.proven)
+        #expect(bench.targetBSSID == Self.verified)
     }
 
     /// One that says nothing at all does not hold the device up for long.
     // covers: rule/join-unverified
-    @Test func anUnprovenAccessPointHasSixSeconds() {
+    @Test func anUnverifiedAccessPointHasSixSeconds() {
         var bench = lost()
         join(&bench) { [rogue(1, in: $0)] }
         bench.advance(by: .seconds(6))
         join(&bench) { [rogue(1, in: $0), real(in: $0)] }
-        #expect(bench.targetBSSID == Self.proven)
+        #expect(bench.targetBSSID == Self.verified)
     }
 
     // covers: rule/unverified-wait
@@ -145,10 +146,10 @@ import Testing
         bench.joinSucceeds(frequency: 2437)
         #expect(bench.isOnline)
         let new = rogue(1, in: bench).bssid
-        #expect(bench.policy.verifiedAccessPoints(of: Self.home.id) == [new, Self.proven])
+        #expect(bench.policy.verifiedAccessPoints(of: Self.home.id) == [new, Self.verified])
     }
 
-    @Test func aProvenOneWhoseKeyWasChangedIsNoLoop() {
+    @Test func aVerifiedOneWhoseKeyWasChangedIsNoLoop() {
         var bench = lost()
         var tries = 0
         while !bench.take().decisions.contains(where: { $0.kind == .blocked }), tries < 10 {
@@ -161,18 +162,18 @@ import Testing
         #expect(bench.policy.attempt == nil)
     }
 
-    /// In a round each proven access point in range is tried once, and one of the others, however many there are.
+    /// In a round each verified access point in range is tried once, and one of the others, however many there are.
     // covers: rule/bssid-rounds
-    @Test func aRoundHasTheProvenOneAndOneOther() {
+    @Test func aRoundHasTheVerifiedOneAndOneOther() {
         var bench = Bench([Self.home])
-        bench.send(.verified(Self.home.id, Self.proven))
+        bench.send(.verified(Self.home.id, Self.verified))
         bench.start()
         var way: [Bool] = []
         for number in UInt8(0)..<10 {
             join(&bench) { bench in
                 [real(in: bench)] + (1...6).map { rogue(number * 6 + $0, in: bench) }
             }
-            way.append(bench.targetBSSID == Self.proven)
+            way.append(bench.targetBSSID == Self.verified)
             bench.advance(by: .milliseconds(1))
             bench.joinFails(.timeout)
         }
@@ -180,7 +181,7 @@ import Testing
     }
 
     // covers: rule/unverified-distrusted
-    @Test func anotherNetworkComesBeforeDoubtedAccessPoints() {
+    @Test func anotherNetworkComesBeforeDistrustedAccessPoints() {
         var bench = lost([Self.home, Self.backup])
         join(&bench) { [rogue(1, in: $0)] }
         bench.joinFails(.wrongKey)
@@ -230,7 +231,7 @@ import Testing
     // covers: rule/unblock-password
     @Test func anotherPasswordIsAnotherNetwork() {
         var bench = Bench.online([Self.home])
-        #expect(bench.policy.verifiedAccessPoints(of: Self.home.id) == [Self.proven])
+        #expect(bench.policy.verifiedAccessPoints(of: Self.home.id) == [Self.verified])
         let renewed = Bench.network(9, "Home", isPreferred: true)
         bench.send(.networks([renewed]))
         #expect(bench.policy.verifiedAccessPoints(of: renewed.id).isEmpty)

@@ -57,12 +57,12 @@ import Testing
 
     /// A smaller budget for scans counts at once.
     @Test func theBudgetFollows() {
-        var budget = ScanBudget(PolicySettings())
-        budget.adopt(changed { $0.scanReserve = .seconds(6) })
+        let settings = changed { $0.scanReserve = .seconds(6) }
         let now = Instant(milliseconds: 0)
-        let (first, second) = (
-            budget.spend(on: [], isUrgent: false, at: now), budget.spend(on: [], isUrgent: false, at: now)
-        )
-        #expect(first && !second, "nothing is left of the 20 s that were saved up")
+        var budget = ScanBudget()
+        #expect(
+            budget.spend(on: [Frequency(megahertz: 2412)], isUrgent: false, at: now, settings: PolicySettings()) == nil)
+        #expect(budget.spend(on: [], isUrgent: false, at: now, settings: settings) == nil)
+        #expect(budget.spend(on: [], isUrgent: false, at: now, settings: settings) == .seconds(1200))
     }
 }

@@ -6,9 +6,9 @@ import Testing
 /// A link that is fine, beside another access point of its network that carries more.
 @Suite struct StrongerAccessPointTests {
     /// Seconds until the link went over; nil where it did not.
-    private static func timeToRoam(own: Int, other: Int, isProven: Bool = true, for limit: Duration) -> Int64? {
+    private static func timeToRoam(own: Int, other: Int, isVerified: Bool = true, for limit: Duration) -> Int64? {
         var bench = Bench([Bench.home, Bench.backup])
-        if isProven {
+        if isVerified {
             bench.send(.verified(Bench.home.id, bench.observation(Bench.home, 0, radio: 1).bssid))
         }
         bench.start()
@@ -42,8 +42,8 @@ import Testing
 
     /// Names are free to take: a try may fail.
     // covers: rule/price-roam
-    @Test func anUnprovenOneHasToSaveMore() throws {
-        let time = try #require(Self.timeToRoam(own: -69, other: -40, isProven: false, for: .seconds(7200)))
+    @Test func anUnverifiedOneHasToSaveMore() throws {
+        let time = try #require(Self.timeToRoam(own: -69, other: -40, isVerified: false, for: .seconds(7200)))
         #expect((700...1200).contains(time), "\(time) s: 2 s at 0.02 s by the second times 0.1")
     }
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Failover
 
-/// Make before break: with a spare station a living link is left when the next one is there and proven.
+/// Make before break: with a spare station a living link is left when the next one is there and verified.
 @Suite struct SuccessorTests {
     /// Online at home, with a spare station.
     private func online(_ settings: PolicySettings = PolicySettings(), signal: Int = -50) -> Bench {
@@ -71,7 +71,7 @@ import Testing
     }
 
     // covers: rule/move-probe
-    @Test func whatALinkIsLeftForIsProvenBefore() throws {
+    @Test func whatALinkIsLeftForIsVerifiedBefore() throws {
         var (bench, target) = try weak(Self.validating)
         succeeds(target, &bench)
         #expect(bench.take().contains { $0 == .probe(epoch: target.epoch, within: .seconds(3)) })
@@ -281,7 +281,7 @@ import Testing
     }
 
     /// A provider may sign in over the link in use only.
-    @Test func aCommandToANetworkWithALoginPageIsProvenInUse() throws {
+    @Test func aCommandToANetworkWithALoginPageIsVerifiedInUse() throws {
         var (bench, target) = try commanded(Self.validating)
         succeeds(target, &bench)
         bench.send(.probed(epoch: target.epoch, .captive))

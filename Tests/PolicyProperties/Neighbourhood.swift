@@ -13,7 +13,7 @@ package enum Neighbourhood {
     package static let networkCount = 5
     private static let names = ["Home", "Backup", "Spare", "Hidden", "Open"].compactMap { try? SSID($0) }
 
-    /// Two access points for each network, one on each band, and then unproven ones without end.
+    /// Two access points for each network, one on each band, and then unverified ones without end.
     package static func accessPoint(_ index: Int) -> AccessPoint {
         let bytes: [UInt8] = [
             2, 0, UInt8(truncatingIfNeeded: index >> 24), UInt8(truncatingIfNeeded: index >> 16),

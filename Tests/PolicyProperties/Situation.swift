@@ -7,7 +7,7 @@ package enum Situation: String, CaseIterable, Sendable {
     /// Another network is being joined beside the link in use.
     case handover
     case validatedHandover
-    /// The next link carries traffic and is being proven.
+    /// The next link carries traffic and is being verified.
     case validatingHandover
     case settingsDuringJoin
     case settingsDuringHandover

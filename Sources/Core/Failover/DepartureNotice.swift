@@ -5,7 +5,6 @@ import AgentModel
 /// point of the same network alone, to one that was seen since, is no fainter than where a link stays usable and has nothing held
 /// against it, and within limits.
 struct DepartureNotice: Hashable, Sendable {
-    let bssid: BSSID
     let since: Instant
     /// When the link is said to end, or the wish is no longer followed.
     let until: Instant
@@ -20,13 +19,13 @@ struct DepartureNotice: Hashable, Sendable {
     static let wishPause = Duration.seconds(4)
     /// The signal that a wish makes up for, in dB.
     static let wishWeight = 6
+    /// Channels of other access points that are remembered.
+    static let neighbourLimit = 8
 }
 
 /// Moves that access points have asked for, so that they do not send the device in a circle.
-struct Steers: Hashable, Sendable {
-    private var moments: [Instant] = []
-    /// The access points that were left, and when.
-    private var left: [BSSID: Instant] = [:]
+struct Steers: Sendable {
+    private var moves: [(from: BSSID, at: Instant)] = []
     private var lastWish: Instant?
     private var isReported = false
 
@@ -36,15 +35,15 @@ struct Steers: Hashable, Sendable {
     static let wishInterval = Duration.seconds(60)
 
     mutating func steered(from bssid: BSSID, at now: Instant) {
-        moments = moments.filter { now - $0 <= Self.window } + [now]
-        left = left.filter { now - $0.value <= Self.window }
-        left[bssid] = now
+        moves = moves.filter { now - $0.at <= Self.window } + [(bssid, now)]
         isReported = false
     }
 
-    func allowsAnother(at now: Instant) -> Bool { moments.count { now - $0 <= Self.window } < Self.limit }
+    func allowsAnother(at now: Instant) -> Bool { moves.count { now - $0.at <= Self.window } < Self.limit }
 
-    func wasLeft(_ bssid: BSSID, at now: Instant) -> Bool { left[bssid].map { now - $0 <= Self.window } ?? false }
+    func wasLeft(_ bssid: BSSID, at now: Instant) -> Bool {
+        moves.contains { $0.from == bssid && now - $0.at <= Self.window }
+    }
 
     /// - Returns: whether a wish is heard now.
     mutating func hear(at now: Instant) -> Bool {
@@ -60,65 +59,43 @@ struct Steers: Hashable, Sendable {
     }
 }
 
-/// The channels of other access points, as the one in use has named them (IEEE 802.11-2020, 9.6.6.7).
-struct NeighbourReport: Hashable, Sendable {
-    let bssid: BSSID
-    private(set) var frequencies: [Frequency] = []
-
-    static let limit = 8
-
-    init(of bssid: BSSID) { self.bssid = bssid }
-
-    mutating func add(_ frequency: Frequency) {
-        guard frequencies.count < Self.limit, !frequencies.contains(frequency) else { return }
-        frequencies.append(frequency)
-    }
-}
-
 extension FailoverPolicy {
-    mutating func askedToLeave(within time: Duration, at now: Instant, _ actions: inout [PolicyAction]) {
-        guard case .online(let link) = phase else { return }
-        note(
-            of: link, until: now + min(max(time, DepartureNotice.pause), DepartureNotice.longest), isWish: false,
-            at: now)
-        proceed(at: now, &actions)
+    mutating func askedToLeave(within time: Duration) {
+        guard case .online = phase else { return }
+        note(until: now + min(max(time, DepartureNotice.pause), DepartureNotice.longest), isWish: false)
+        proceed()
     }
 
-    mutating func askedToMove(at now: Instant, _ actions: inout [PolicyAction]) {
+    mutating func askedToMove() {
         // That the link will end was said in the same request.
-        guard case .online(let link) = phase, departureNotice?.bssid != link.accessPoint.bssid, steers.hear(at: now)
-        else { return }
-        note(of: link, until: now + DepartureNotice.wishLimit, isWish: true, at: now)
-        proceed(at: now, &actions)
+        guard case .online = phase, departureNotice == nil, steers.hear(at: now) else { return }
+        note(until: now + DepartureNotice.wishLimit, isWish: true)
+        proceed()
     }
 
-    private mutating func note(of link: Link, until: Instant, isWish: Bool, at now: Instant) {
-        let bssid = link.accessPoint.bssid
+    private mutating func note(until: Instant, isWish: Bool) {
         // One request after the other is no scan after the other.
-        let nextScan = departureNotice.flatMap { $0.bssid == bssid ? $0.nextScan : nil }
         departureNotice = DepartureNotice(
-            bssid: bssid, since: now, until: until, isWish: isWish, nextScan: max(now, nextScan ?? now))
+            since: now, until: until, isWish: isWish, nextScan: max(now, departureNotice?.nextScan ?? now))
     }
 
+    /// Notes the channels of other access points, as the one in use has named them (IEEE 802.11-2020, 9.6.6.7).
     mutating func heardOf(_ neighbour: BSSID, on frequency: Frequency) {
-        guard case .online(let link) = phase, neighbour != link.accessPoint.bssid else { return }
-        if neighbours?.bssid != link.accessPoint.bssid { neighbours = NeighbourReport(of: link.accessPoint.bssid) }
-        neighbours?.add(frequency)
+        guard case .online(let link) = phase, neighbour != link.accessPoint.bssid,
+            neighbours.count < DepartureNotice.neighbourLimit
+        else { return }
+        neighbours.insert(frequency)
     }
 
     /// The channels that other access points of the network of a link are looked for on first: those where it was ever seen, and those
     /// that the access point in use has named.
-    func places(beside link: Link) -> Set<Frequency> {
-        let named = neighbours.map { $0.bssid == link.accessPoint.bssid ? $0.frequencies : [] } ?? []
-        return Set(scanCache.places(of: link.network) + named)
-    }
+    func places(beside link: Link) -> Set<Frequency> { neighbours.union(scanCache.places(of: link.network)) }
 
     /// Goes to another access point of the network while the one in use says that it will end the link, or wishes it.
     /// - Returns: whether the link is left.
-    mutating func followNotice(_ link: Link, at now: Instant, _ actions: inout [PolicyAction]) -> Bool {
+    mutating func followNotice(_ link: Link) -> Bool {
         guard let notice = departureNotice else { return false }
-        guard notice.bssid == link.accessPoint.bssid, now < notice.until,
-            limits.allow(roam: true, toClearlyGood: true, at: now, settings: settings)
+        guard now < notice.until, limits.allow(roam: true, toClearlyGood: true, at: now, settings: settings)
         else {
             departureNotice = nil
             return false
@@ -126,27 +103,26 @@ extension FailoverPolicy {
         guard steers.allowsAnother(at: now) else {
             departureNotice = nil
             if steers.report() {
-                record(
-                    .stay, from: link.network, fromBSSID: link.accessPoint.bssid, .steeredTooOften, at: now, &actions)
+                record(.stay, from: link.network, fromBSSID: link.accessPoint.bssid, .steeredTooOften)
             }
             return false
         }
         let level = monitor.level.map { settings.headroom($0, on: link.accessPoint.frequency) }
         let other = accessPoints(at: now, since: notice.since).first { candidate in
-            candidate.network.id == link.network && candidate.bss.bssid != notice.bssid
+            candidate.network.id == link.network && candidate.bss.bssid != link.accessPoint.bssid
                 && candidate.rank.reputation <= .suspect && isOpen(candidate, at: now)
                 && (notice.isWish
-                    ? isWorthTheWish(candidate, headroom: level, at: now) : candidate.rank.quality <= .usable)
+                    ? isWorthTheWish(candidate, headroom: level) : candidate.rank.quality <= .usable)
         }
         if let other {
             departureNotice = nil
             steers.steered(from: link.accessPoint.bssid, at: now)
-            depart(from: link, to: other, .steered, at: now, &actions)
+            depart(from: link, to: other, .steered)
             return true
         }
         if notice.nextScan <= now, canScan {
             departureNotice?.nextScan = now + (notice.isWish ? DepartureNotice.wishPause : DepartureNotice.pause)
-            orderScan(places(beside: link).sorted(), reason: .weak, at: now, &actions)
+            orderScan(places(beside: link).sorted(), reason: .weak)
         }
         return false
     }
@@ -154,14 +130,14 @@ extension FailoverPolicy {
     /// Whether a link that would stay is left for another access point that is wished for: one that is good and sound, was not left for
     /// such a wish lately, and is no weaker than a wish makes up for.
     /// - Parameter headroom: of the link; nil where it was not measured.
-    private func isWorthTheWish(_ candidate: Candidate, headroom: Int?, at now: Instant) -> Bool {
+    private func isWorthTheWish(_ candidate: Candidate, headroom: Int?) -> Bool {
         candidate.rank.quality == .good && candidate.rank.reputation == .sound
             && !steers.wasLeft(candidate.bss.bssid, at: now)
             && headroom.map { candidate.rank.headroom >= $0 - DepartureNotice.wishWeight } ?? true
     }
 
     /// Time of the next scan for it.
-    func noticeMoment(_ link: Link) -> Instant? {
-        departureNotice.flatMap { $0.bssid == link.accessPoint.bssid && $0.nextScan < $0.until ? $0.nextScan : nil }
+    var noticeMoment: Instant? {
+        departureNotice.flatMap { $0.nextScan < $0.until ? $0.nextScan : nil }
     }
 }

@@ -10,45 +10,30 @@ struct Choice: Hashable, Sendable {
 /// A commanded switch: the device scans first, joins only what it sees, and on failure goes back to where it was.
 struct Command: Sendable, Hashable {
     let id: UInt64
-    let mission: Mission
+    var mission = Mission.go
     /// The network that the device is to go to now.
     let destination: NetworkID
     let cameFrom: NetworkID?
     /// When it was given. A living link is left only for what was seen since.
     let since: Instant
     /// The app has so long to confirm it over the new network; nil if it need not.
-    let confirmWithin: Duration?
+    var confirmWithin: Duration?
     /// The device only visits the network.
-    let isVisit: Bool
+    var isVisit = false
     /// The visit that the command ends, which goes on if the device comes back from it.
-    let leaving: Choice?
+    var leaving: Choice?
+    var joins = 0
     private(set) var scannedKnownPlaces = false
     private(set) var scannedEverywhere = false
     private(set) var failedScans = 0
-    /// By when it has to be proven and confirmed, whatever happens meanwhile.
+    /// By when it has to be validated and confirmed, whatever happens meanwhile.
     private(set) var validationEnd: Instant?
-    private var hasBeenGranted = false
-    var joins: Int
+    private(set) var hasBeenGranted = false
 
     enum Mission: Sendable, Hashable {
         case go
         /// The switch has failed, and the device is on its way back.
         case comeBack(JoinFailure)
-    }
-
-    init(
-        id: UInt64, _ mission: Mission = .go, to destination: NetworkID, cameFrom: NetworkID?, since: Instant,
-        confirmWithin: Duration? = nil, isVisit: Bool = false, leaving: Choice? = nil, joins: Int = 0
-    ) {
-        self.id = id
-        self.mission = mission
-        self.destination = destination
-        self.cameFrom = cameFrom
-        self.since = since
-        self.confirmWithin = confirmWithin
-        self.isVisit = isVisit
-        self.leaving = leaving
-        self.joins = joins
     }
 
     /// - Returns: the earlier of the two.
@@ -85,59 +70,56 @@ extension FailoverPolicy {
     private static let maximumFailedScans = 3
     private static let maximumJoins = 4
 
-    mutating func begin(
-        _ network: NetworkID, id: UInt64, confirmWithin: Duration?, joinOnce isVisit: Bool, at now: Instant,
-        _ actions: inout [PolicyAction]
-    ) {
+    mutating func begin(_ network: NetworkID, id: UInt64, confirmWithin: Duration?, joinOnce isVisit: Bool) {
         guard command == nil else {
-            end(id, .failed(.rejected), &actions)
+            end(id, .failed(.rejected))
             return
         }
         actions.append(.switchProgress(id: id, .accepted))
         let isUnderWay = attempt?.network == network || successor?.network == network
         // A join under way was not commanded: the command replaces it, or takes it over.
-        if !isUnderWay { giveUpSuccessor(&actions) }
+        if !isUnderWay { giveUpSuccessor() }
         guard current != network else {
-            choose(network, isVisit: isVisit, at: now)
-            end(id, .committed, &actions)
+            choose(network, isVisit: isVisit)
+            end(id, .committed)
             return
         }
         let cameFrom = current ?? (isUnderWay ? nil : attempt?.network)
         command = Command(
-            id: id, to: network, cameFrom: cameFrom, since: now, confirmWithin: confirmWithin, isVisit: isVisit,
+            id: id, destination: network, cameFrom: cameFrom, since: now, confirmWithin: confirmWithin,
+            isVisit: isVisit,
             leaving: visit, joins: isUnderWay ? 1 : 0)
         if isUnderWay {
-            happen(.commanded, to: successor == nil ? .inUse : .successor, at: now, &actions)
+            happen(.commanded, to: successor == nil ? .inUse : .successor)
         } else if self.network(network) == nil {
-            abandonCommand(.notFound, at: now, &actions)
+            abandonCommand(.notFound)
         } else {
-            pursueCommand(at: now, &actions)
+            pursueCommand()
         }
     }
 
     /// The agent was restarted in the middle of a switch, so the switch has failed: the device belongs back where it
     /// was.
-    mutating func undo(
-        _ id: UInt64, _ target: NetworkID?, cameFrom: NetworkID?, at now: Instant, _ actions: inout [PolicyAction]
-    ) {
+    mutating func undo(_ id: UInt64, _ target: NetworkID?, cameFrom: NetworkID?) {
         guard command == nil else {
-            end(id, .failed(.interrupted), &actions)
+            end(id, .failed(.interrupted))
             return
         }
         guard let cameFrom, network(cameFrom) != nil, cameFrom != target else {
-            end(id, .failed(.interrupted), &actions)
+            end(id, .failed(.interrupted))
             return
         }
         guard current != cameFrom else {
-            end(id, .rolledBack(.interrupted), &actions)
+            end(id, .rolledBack(.interrupted))
             return
         }
-        giveUpSuccessor(&actions)
-        command = Command(id: id, .comeBack(.interrupted), to: cameFrom, cameFrom: nil, since: now)
+        giveUpSuccessor()
+        command = Command(
+            id: id, mission: .comeBack(.interrupted), destination: cameFrom, cameFrom: nil, since: now)
         if case .waitingForAddress(let attempt, _) = phase, attempt.network == cameFrom {
-            happen(.rollback(.interrupted), to: .inUse, at: now, &actions)
+            happen(.rollback(.interrupted), to: .inUse)
         } else {
-            pursueCommand(at: now, &actions)
+            pursueCommand()
         }
     }
 
@@ -148,37 +130,37 @@ extension FailoverPolicy {
     }
 
     /// The device was not ready in time.
-    mutating func losePatience(at now: Instant, _ actions: inout [PolicyAction]) {
-        abandonCommand(isInterfaceUp ? .supplicantUnavailable : .interfaceDown, at: now, &actions)
+    mutating func losePatience() {
+        abandonCommand(isInterfaceUp ? .supplicantUnavailable : .interfaceDown)
     }
 
     /// Takes the next step of a commanded switch that is not joining yet.
-    mutating func pursueCommand(at now: Instant, _ actions: inout [PolicyAction]) {
+    mutating func pursueCommand() {
         guard let command, isReady, !isJoiningForCommand else { return }
-        if let bss = observation(of: command.destination, at: now, since: current == nil ? nil : command.since) {
+        if let bss = observation(of: command.destination, since: current == nil ? nil : command.since) {
             self.command?.joins += 1
             switch command.mission {
-            case .go: join(command.destination, at: bss, purpose: .commanded, cause: .commanded, at: now, &actions)
+            case .go: join(command.destination, at: bss, purpose: .commanded, cause: .commanded)
             case .comeBack(let failure):
-                join(command.destination, at: bss, purpose: .rollback(failure), cause: .rollback, at: now, &actions)
+                join(command.destination, at: bss, purpose: .rollback(failure), cause: .rollback)
             }
             return
         }
         guard canScan else { return }
         // A scan that was cut short says nothing about what is not there.
         guard command.failedScans < Self.maximumFailedScans else {
-            abandonCommand(.timeout, at: now, &actions)
-            proceed(at: now, &actions)
+            abandonCommand(.timeout)
+            proceed()
             return
         }
         let places = scanCache.places(of: command.destination)
         if !places.isEmpty, !command.scannedKnownPlaces {
-            orderScan(places, reason: .commanded, at: now, &actions)
+            orderScan(places, reason: .commanded)
         } else if !command.scannedEverywhere {
-            orderScan([], reason: .commanded, at: now, &actions)
+            orderScan([], reason: .commanded)
         } else {
-            abandonCommand(refusal(of: command.destination, at: now)?.failure ?? .notFound, at: now, &actions)
-            proceed(at: now, &actions)
+            abandonCommand(refusal(of: command.destination, at: now)?.failure ?? .notFound)
+            proceed()
         }
     }
 
@@ -192,54 +174,48 @@ extension FailoverPolicy {
         }
     }
 
-    mutating func confirmed(_ id: UInt64, at now: Instant, _ actions: inout [PolicyAction]) {
+    mutating func confirmed(_ id: UInt64) {
         guard command?.id == id else { return }
-        happen(.confirmed, to: successor == nil ? .inUse : .successor, at: now, &actions)
+        happen(.confirmed, to: successor == nil ? .inUse : .successor)
     }
 
-    mutating func commandedJoinFailed(_ failure: JoinFailure, at now: Instant, _ actions: inout [PolicyAction]) {
+    mutating func commandedJoinFailed(_ failure: JoinFailure) {
         guard let command else { return }
         // One failed handshake may be lost frames. Two are a wrong password.
         if failure == .wrongKey, command.joins < settings.wrongKeyStrikes {
             self.command?.joins += 1
-            join(
-                command.destination, at: observation(of: command.destination, at: now), purpose: .commanded,
-                cause: .retry,
-                at: now, &actions)
+            join(command.destination, at: observation(of: command.destination), purpose: .commanded, cause: .retry)
         } else if failure.isOfTheAccessPoint, failure != .wrongKey, command.joins < Self.maximumJoins,
-            let other = observation(of: command.destination, at: now), isOpen(other, of: command.destination, at: now)
+            let other = observation(of: command.destination), isOpen(other, of: command.destination, at: now)
         {
             // Another access point of the network may take it.
             self.command?.joins += 1
-            join(command.destination, at: other, purpose: .commanded, cause: .retry, at: now, &actions)
+            join(command.destination, at: other, purpose: .commanded, cause: .retry)
         } else if let current, current == command.cameFrom {
             // It was never left.
-            endCommand(.rolledBack(failure), &actions)
+            endCommand(.rolledBack(failure))
         } else if let cameFrom = command.cameFrom, network(cameFrom) != nil, isReady {
-            join(
-                cameFrom, at: observation(of: cameFrom, at: now), purpose: .rollback(failure), cause: .rollback,
-                at: now,
-                &actions)
+            join(cameFrom, at: observation(of: cameFrom), purpose: .rollback(failure), cause: .rollback)
         } else {
-            endCommand(.failed(failure), &actions)
+            endCommand(.failed(failure))
         }
     }
 
-    mutating func finishCommand(after attempt: Attempt, at now: Instant, _ actions: inout [PolicyAction]) {
+    mutating func finishCommand(after attempt: Attempt) {
         switch attempt.purpose {
         case .commanded:
-            choose(attempt.network, isVisit: command?.isVisit ?? false, at: now)
-            endCommand(.committed, &actions)
+            choose(attempt.network, isVisit: command?.isVisit ?? false)
+            endCommand(.committed)
         case .rollback(let failure):
             visit = command?.leaving
-            endCommand(.rolledBack(failure), &actions)
+            endCommand(.rolledBack(failure))
         case .automatic, .standby: break
         }
     }
 
     /// The device belongs there, until it leaves if it is a visit and else from now on, and stays for a while whatever
     /// the signal. With one network only, it was no choice.
-    private mutating func choose(_ network: NetworkID, isVisit: Bool, at now: Instant) {
+    private mutating func choose(_ network: NetworkID, isVisit: Bool) {
         let choice = Choice(network: network, heldUntil: networks.count > 1 ? now + settings.stayAfterCommand : now)
         if isVisit {
             visit = choice
@@ -250,23 +226,23 @@ extension FailoverPolicy {
     }
 
     /// Ends a commanded switch before anything was joined for it: the link was never left, if there was one.
-    mutating func abandonCommand(_ failure: JoinFailure, at now: Instant, _ actions: inout [PolicyAction]) {
+    mutating func abandonCommand(_ failure: JoinFailure) {
         guard let command else { return }
         switch command.mission {
         case .go:
             let isWhereItWas = current != nil && current == command.cameFrom
-            endCommand(isWhereItWas ? .rolledBack(failure) : .failed(failure), &actions)
-        case .comeBack(let reason): endCommand(.failed(reason), &actions)
+            endCommand(isWhereItWas ? .rolledBack(failure) : .failed(failure))
+        case .comeBack(let reason): endCommand(.failed(reason))
         }
     }
 
-    mutating func endCommand(_ outcome: SwitchProgress, _ actions: inout [PolicyAction]) {
+    mutating func endCommand(_ outcome: SwitchProgress) {
         guard let command else { return }
         self.command = nil
-        end(command.id, outcome, &actions)
+        end(command.id, outcome)
     }
 
-    private mutating func end(_ id: UInt64, _ outcome: SwitchProgress, _ actions: inout [PolicyAction]) {
+    private mutating func end(_ id: UInt64, _ outcome: SwitchProgress) {
         actions.append(.store(.switchEnded(id: id, isCommitted: outcome == .committed)))
         actions.append(.switchProgress(id: id, outcome))
     }

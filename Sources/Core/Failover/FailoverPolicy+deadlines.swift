@@ -69,7 +69,7 @@ extension FailoverPolicy {
     private static let deadlinesAtOnce = 64
 
     /// Does what is due, until nothing is, and tells when something will be.
-    mutating func meetDeadlines(at now: Instant, _ actions: inout [PolicyAction]) {
+    mutating func meetDeadlines() {
         for _ in 0..<Self.deadlinesAtOnce {
             var due: Deadline?
             var next: Instant?
@@ -83,33 +83,33 @@ extension FailoverPolicy {
             }
             nextWake = next
             guard let due else { return }
-            meet(due, at: now, &actions)
+            meet(due)
         }
     }
 
-    private mutating func meet(_ deadline: Deadline, at now: Instant, _ actions: inout [PolicyAction]) {
+    private mutating func meet(_ deadline: Deadline) {
         switch deadline {
-        case .scan: if let scan { scanEnded(id: scan.order.id, isComplete: false, at: now, &actions) }
+        case .scan: if let scan { scanEnded(id: scan.order.id, isComplete: false) }
         case .refusedScan:
             refusedScans.endPause()
-            proceed(at: now, &actions)
+            proceed()
         case .patience:
-            losePatience(at: now, &actions)
-            proceed(at: now, &actions)
+            losePatience()
+            proceed()
         case .interface:
             interfaceUpAt = now + settings.interfaceGrace
             actions.append(.bringInterfaceUp)
-        case .successor: happen(.tookTooLong, to: .successor, at: now, &actions)
-        case .link: happen(.tookTooLong, to: .inUse, at: now, &actions)
-        case .step: proceed(at: now, &actions)
-        case .validation: continueValidation(of: .inUse, at: now, &actions)
-        case .successorValidation: continueValidation(of: .successor, at: now, &actions)
+        case .successor: happen(.tookTooLong, to: .successor)
+        case .link: happen(.tookTooLong, to: .inUse)
+        case .step: proceed()
+        case .validation: continueValidation(of: .inUse)
+        case .successorValidation: continueValidation(of: .successor)
         }
     }
 
     /// Counts what was not answered, and asks what is due to be asked.
-    private mutating func continueValidation(of role: Role, at now: Instant, _ actions: inout [PolicyAction]) {
-        happen(.probeDeadline, to: role, at: now, &actions)
-        happen(.probeMoment, to: role, at: now, &actions)
+    private mutating func continueValidation(of role: Role) {
+        happen(.probeDeadline, to: role)
+        happen(.probeMoment, to: role)
     }
 }

@@ -9,42 +9,38 @@ extension FailoverPolicy {
     enum Role { case inUse, successor }
 
     /// Something happens to a link: what follows from it is done.
-    mutating func happen(_ input: LinkMachine.Input, to role: Role, at now: Instant, _ actions: inout [PolicyAction]) {
+    mutating func happen(_ input: LinkMachine.Input, to role: Role) {
         switch role {
         case .inUse:
-            let context = context(of: link, isBeside: false, at: now)
-            carryOut(link.handle(input, context, for: &command), of: .inUse, at: now, &actions)
+            let context = context(of: link, isBeside: false)
+            carryOut(link.handle(input, context, for: &command), of: .inUse)
         case .successor:
             guard var successorLink else { return }
-            let context = context(of: successorLink, isBeside: true, at: now)
+            let context = context(of: successorLink, isBeside: true)
             let outcomes = successorLink.handle(input, context, for: &command)
             self.successorLink = successorLink
-            carryOut(outcomes, of: .successor, at: now, &actions)
+            carryOut(outcomes, of: .successor)
         }
     }
 
     /// The same for the link with this epoch. An event of another link comes too late.
-    mutating func happen(
-        _ input: LinkMachine.Input, toLink epoch: UInt64, at now: Instant, _ actions: inout [PolicyAction]
-    ) {
+    mutating func happen(_ input: LinkMachine.Input, toLink epoch: UInt64) {
         if successor?.epoch == epoch {
-            happen(input, to: .successor, at: now, &actions)
+            happen(input, to: .successor)
         } else if phase.epoch == epoch {
-            happen(input, to: .inUse, at: now, &actions)
+            happen(input, to: .inUse)
         }
     }
 
-    func context(of link: LinkMachine, isBeside: Bool, at now: Instant) -> LinkMachine.Context {
-        let history = link.phase.network.flatMap { histories[$0] }
+    func context(of link: LinkMachine, isBeside: Bool) -> LinkMachine.Context {
+        let history = link.phase.network.flatMap { histories[$0] } ?? NetworkHistory()
         return LinkMachine.Context(
             settings: settings, now: now, isBeside: isBeside,
-            isSuspect: history.map { $0.reputation(at: now) != .sound } ?? false,
-            wasUselessLately: history?.wasUselessLately(at: now, settings: settings) ?? false)
+            isSuspect: history.reputation(at: now) != .sound,
+            wasUselessLately: history.wasUselessLately(at: now, settings: settings))
     }
 
-    private mutating func carryOut(
-        _ outcomes: [LinkMachine.Outcome], of role: Role, at now: Instant, _ actions: inout [PolicyAction]
-    ) {
+    private mutating func carryOut(_ outcomes: [LinkMachine.Outcome], of role: Role) {
         for outcome in outcomes {
             switch outcome {
             case .order(let action): actions.append(action)
@@ -52,23 +48,23 @@ extension FailoverPolicy {
                 if let command { actions.append(.switchProgress(id: command.id, progress)) }
             case .opened(let network, let accessPoint): opened(network, accessPoint)
             case .moved(let network, let before, let after):
-                moved(in: network, from: before, to: after, role, &actions)
-            case .failed(let attempt, let failure): attemptFailed(attempt, failure, role, at: now, &actions)
+                moved(in: network, from: before, to: after, role)
+            case .failed(let attempt, let failure): attemptFailed(attempt, failure, role)
             case .useful(let network, let accessPoint):
                 histories[network]?.wasUseful(over: accessPoint.bssid, at: now)
-            case .up(let attempt, let accessPoint): goOnline(attempt, accessPoint, role, at: now, &actions)
-            case .takesOver(let attempt, let accessPoint): takeOver(attempt, accessPoint, at: now, &actions)
+            case .up(let attempt, let accessPoint): goOnline(attempt, accessPoint, role)
+            case .takesOver(let attempt, let accessPoint): takeOver(attempt, accessPoint)
             case .lost where role == .successor, .addressGone where role == .successor:
-                standbyEnded(at: now, &actions)
+                standbyEnded()
             case .found(let link, let finding) where role == .successor:
-                foundOfStandby(finding, on: link, at: now, &actions)
+                foundOfStandby(finding, on: link)
             case .judgeAnew where role == .successor: break
-            case .lost(let link, let end): lose(link, .linkLost, end, at: now, &actions)
-            case .addressGone(let link): addressGone(link, at: now, &actions)
-            case .found(let link, let finding): found(finding, on: link, at: now, &actions)
+            case .lost(let link, let end): lose(link, .linkLost, end)
+            case .addressGone(let link): addressGone(link)
+            case .found(let link, let finding): found(finding, on: link)
             case .judgeAnew(let link):
                 if link.uselessness != nil { escape.next = now }
-                watchSignal(of: link.accessPoint, &actions)
+                watchSignal(of: link.accessPoint)
             }
         }
     }
@@ -77,21 +73,19 @@ extension FailoverPolicy {
     /// station in use: there it keeps its address, which another station would not.
     func isJoinedBeside(_ network: NetworkID) -> Bool { isSpareReady && current.map { $0 != network } ?? false }
 
-    mutating func spareChanged(isReady: Bool, at now: Instant, _ actions: inout [PolicyAction]) {
+    mutating func spareChanged(isReady: Bool) {
         isSpareReady = isReady
         if isReady { return standby.lookAgain(at: now + Standby.delay) }
-        if isStandingBy { return standbyEnded(at: now, &actions) }
-        happen(.failed(.supplicantUnavailable), to: .successor, at: now, &actions)
+        if isStandingBy { return standbyEnded() }
+        happen(.failed(.supplicantUnavailable), to: .successor)
     }
 
     /// The successor is in use from now on, by choice.
-    mutating func takeOver(
-        _ attempt: Attempt, _ accessPoint: AccessPoint, at now: Instant, _ actions: inout [PolicyAction]
-    ) {
+    mutating func takeOver(_ attempt: Attempt, _ accessPoint: AccessPoint) {
         guard case .online(let before) = phase, let successorLink else { return }
         link = successorLink
         self.successorLink = nil
-        left(before, byOwnChoice: attempt.purpose == .automatic, isEnd: isBreaking, at: now)
+        left(before, isEnd: isTroubled)
         switch attempt.cause {
         case .weak, .fading, .critical, .jammed: limits.departs(isRoam: false, at: now, settings: settings)
         default: break
@@ -101,8 +95,7 @@ extension FailoverPolicy {
     }
 
     /// The link in use is lost: what was made beside it is all there is now.
-    mutating func fallToSuccessor(because cause: PolicyDecision.Cause, at now: Instant, _ actions: inout [PolicyAction])
-    {
+    mutating func fallToSuccessor(because cause: PolicyDecision.Cause) {
         guard let successorLink, let epoch = successorLink.phase.epoch else { return }
         self.successorLink = nil
         if visit?.network != successorLink.phase.network { visit = nil }
@@ -111,15 +104,15 @@ extension FailoverPolicy {
         search.startOver(at: now, settings: settings)
         link = successorLink
         actions.append(.useSuccessor(epoch: epoch))
-        fallToStandby(because: cause, at: now)
+        fallToStandby(because: cause)
         // With no other link left, an automatic join is used as soon as it has an address.
         if case .validating(let attempt, let accessPoint) = phase, attempt.purpose == .automatic {
-            goOnline(attempt, accessPoint, .inUse, at: now, &actions)
+            goOnline(attempt, accessPoint, .inUse)
         }
     }
 
     /// The join on the spare station is not wanted any more.
-    mutating func giveUpSuccessor(_ actions: inout [PolicyAction]) {
+    mutating func giveUpSuccessor() {
         guard let epoch = successor?.epoch else { return }
         successorLink = nil
         actions.append(.leaveSuccessor(epoch: epoch))
@@ -129,8 +122,7 @@ extension FailoverPolicy {
 // Whether a link leads to what the device needs.
 extension FailoverPolicy {
     /// A probe of the link in use has ended.
-    mutating func found(_ finding: LinkMachine.Finding, on link: Link, at now: Instant, _ actions: inout [PolicyAction])
-    {
+    mutating func found(_ finding: LinkMachine.Finding, on link: Link) {
         var history = histories[link.network, default: NetworkHistory()]
         switch finding {
         case .open: break
@@ -142,16 +134,15 @@ extension FailoverPolicy {
             noInternetMoves.ended()
             escape.isReported = false
             escape.count = 0
-            record(.usable, to: link.network, toBSSID: link.accessPoint.bssid, link.cause, at: now, &actions)
+            record(.usable, to: link.network, toBSSID: link.accessPoint.bssid, link.cause)
         case .useless(let failure):
             history.wasUseless(failure, over: link.accessPoint.bssid, at: now, settings: settings)
             noInternetMoves.began(at: now)
-            record(
-                .unusable, from: link.network, fromBSSID: link.accessPoint.bssid, .failure(failure), at: now, &actions)
+            record(.unusable, from: link.network, fromBSSID: link.accessPoint.bssid, .failure(failure))
             escape.next = now
         }
         histories[link.network] = history
-        proceed(at: now, &actions)
+        proceed()
     }
 
     /// Time of the first failure since a probe got through; nil if the last one did.

@@ -13,7 +13,8 @@ struct EscapeScans: Sendable {
     var quietUntil: Instant?
     /// Start of the trouble.
     var since: Instant?
-    var pace = Pace.calm
+    /// Interval of samples of the signal; nil for that of a fine link.
+    var sampling: Duration?
     /// Whether the history says already that nothing better is in range.
     var isReported = false
 
@@ -26,39 +27,31 @@ struct EscapeScans: Sendable {
     }
 }
 
-/// How often the signal of a link is measured.
-enum Pace: Sendable {
-    case calm
-    /// The link has been in trouble for long, and nothing helped.
-    case patient
-    case alert
-    case critical
-}
-
 // Decisions while a link is in use.
 extension FailoverPolicy {
     /// In dBm. Other values from a driver are ignored.
     private static let credibleSignals = -150...50
 
-    mutating func measured(_ signal: Int, at now: Instant, _ actions: inout [PolicyAction]) {
+    mutating func measured(_ signal: Int) {
         guard case .online(let link) = phase, Self.credibleSignals.contains(signal) else { return }
         monitor.add(
             signal, at: now, thresholds: settings.thresholds(for: link.accessPoint.frequency),
             recovery: settings.recovery)
-        countBenefit(of: link, at: now)
-        proceed(at: now, &actions)
+        countBenefit(of: link)
+        proceed()
     }
 
-    mutating func lost(_ percent: Int, at now: Instant, _ actions: inout [PolicyAction]) {
+    mutating func lost(_ percent: Int) {
         guard case .online(let link) = phase else { return }
         monitor.lost(percent, at: now)
-        countBenefit(of: link, at: now)
-        proceed(at: now, &actions)
+        countBenefit(of: link)
+        proceed()
     }
 
     /// Forgets what was measured: the link is another one, or the measurements are old.
     mutating func watchAnew() {
-        (monitor, benefit, escape, strongerScans) = (LinkMonitor(), SwitchBenefit(), EscapeScans(), StrongerScans())
+        (monitor, benefit, escape) = (LinkMonitor(), SwitchBenefit(), EscapeScans())
+        (departureNotice, neighbours) = (nil, [])
     }
 
     // MARK: The link's state
@@ -84,58 +77,62 @@ extension FailoverPolicy {
     private func isBad(_ link: Link) -> Bool { isTroubled || link.uselessness != nil }
 
     /// Leaves a link for a better one, and scans so that better ones are known.
-    mutating func reconsider(_ link: Link, at now: Instant, _ actions: inout [PolicyAction]) {
-        watch(link, at: now, &actions)
+    mutating func reconsider(_ link: Link) {
+        watch(link)
         // Without wpa_supplicant nothing can be joined. One move at a time.
         guard otherUplink == nil, isReady, !isMoving else { return }
-        if followNotice(link, at: now, &actions) { return }
-        if let better = better(than: link, at: now) {
-            return depart(from: link, to: better, departureCause(of: link), at: now, &actions)
+        if followNotice(link) { return }
+        if let better = better(than: link) {
+            return depart(from: link, to: better, departureCause(of: link))
         }
         if isBad(link) {
-            if let next = escape.next, next <= now, canScan { orderEscapeScan(link, at: now, &actions) }
-            reportStay(link, at: now, &actions)
+            if let next = escape.next, next <= now, canScan { orderEscapeScan(link) }
+            reportStay(link)
         }
         if isStandingBy, let network = successor?.network,
             link.uselessness != nil || monitor.isFading || benefit.lost >= price(ofMoveTo: network)
         {
-            return leaveForStandby(network, because: departureCause(of: link), at: now, &actions)
+            return leaveForStandby(network, because: departureCause(of: link))
         }
-        if returnToPreferred(from: link, at: now, &actions) { return }
+        if returnToPreferred(from: link) { return }
         if !isBad(link) {
-            scanForUnseen(link, at: now, &actions)
-            scanForStronger(link, at: now, &actions)
+            scanForUnseen(link)
+            scanForStronger(link)
         }
-        seekStandby(beside: link, at: now, &actions)
+        seekStandby(beside: link)
     }
 
     /// Plans the next scan and the next samples by the link's state.
-    private mutating func watch(_ link: Link, at now: Instant, _ actions: inout [PolicyAction]) {
+    private mutating func watch(_ link: Link) {
         guard isTroubled else {
             guard escape.since != nil else { return }
             escape = EscapeScans(next: link.uselessness == nil ? nil : escape.next, quietUntil: escape.quietUntil)
             benefit = SwitchBenefit()
-            return watchSignal(of: link.accessPoint, &actions)
+            return watchSignal(of: link.accessPoint)
         }
         let since = escape.since ?? now
         if escape.since == nil { escape.next = max(now, escape.quietUntil ?? now) }
         escape.since = since
         if let last = escape.last, now - last.at >= settings.criticalScan.first,
-            hasMoved(since: last.level) || isMovePaid(from: link, at: now, since: last.at)
+            hasMoved(since: last.level) || isMovePaid(from: link, since: last.at)
         {
             escape.next = now
         }
-        let pace: Pace =
+        // The link has been in trouble for long, and nothing helped.
+        let isPatient = now - since >= settings.patienceAfter && !monitor.isFading
+        let isCritical = otherUplink == nil && !isPatient && isBreaking
+        let sampling =
             otherUplink != nil
-            ? .calm
-            : now - since >= settings.patienceAfter && !monitor.isFading ? .patient : isBreaking ? .critical : .alert
-        guard pace != escape.pace else { return }
-        if pace == .critical {
+            ? settings.calmSampling
+            : isPatient
+                ? settings.unsupervisedSampling : isCritical ? settings.criticalSampling : settings.alertSampling
+        guard sampling != escape.sampling else { return }
+        if isCritical {
             escape.next = now
             escape.count = 0
         }
-        escape.pace = pace
-        watchSignal(of: link.accessPoint, &actions)
+        escape.sampling = sampling
+        watchSignal(of: link.accessPoint)
     }
 
     /// Whether the device has moved since the link had a signal in dBm: then its surroundings have changed.
@@ -144,15 +141,9 @@ extension FailoverPolicy {
         return level <= before - settings.rescanDrop
     }
 
-    mutating func watchSignal(of accessPoint: AccessPoint, _ actions: inout [PolicyAction]) {
+    mutating func watchSignal(of accessPoint: AccessPoint) {
         let threshold = settings.thresholds(for: accessPoint.frequency).weak
-        let interval =
-            switch escape.pace {
-            case .calm: settings.calmSampling
-            case .patient: settings.unsupervisedSampling
-            case .alert: settings.alertSampling
-            case .critical: settings.criticalSampling
-            }
+        let interval = escape.sampling ?? settings.calmSampling
         actions.append(
             .watchSignal(
                 SignalWatch(
@@ -163,25 +154,25 @@ extension FailoverPolicy {
     // MARK: The choice
 
     /// The access point to leave the link for; nil to stay.
-    private func better(than link: Link, at now: Instant) -> Candidate? {
-        guard link.uselessness == nil else { return withInternet(insteadOf: link, at: now) }
+    private func better(than link: Link) -> Candidate? {
+        guard link.uselessness == nil else { return withInternet(insteadOf: link) }
         guard now - link.since >= settings.betweenSwitches else { return nil }
         let start = isTroubled ? escape.since ?? now : .distantPast
         return accessPoints(at: now, since: max(now - settings.freshness, start))
-            .first { isWorthTheMove($0, from: link, at: now) }
+            .first { isWorthTheMove($0, from: link) }
     }
 
     /// Whether staying has cost as much as the move to an access point that was seen since `start`.
-    private func isMovePaid(from link: Link, at now: Instant, since start: Instant) -> Bool {
-        accessPoints(at: now, since: start).contains { isWorthTheMove($0, from: link, at: now) }
+    private func isMovePaid(from link: Link, since start: Instant) -> Bool {
+        accessPoints(at: now, since: start).contains { isWorthTheMove($0, from: link) }
     }
 
-    private func isWorthTheMove(_ candidate: Candidate, from link: Link, at now: Instant) -> Bool {
+    private func isWorthTheMove(_ candidate: Candidate, from link: Link) -> Bool {
         let isRoam = candidate.network.id == link.network
-        guard mayFollow(candidate, link, at: now), isRoam || isTroubled,
+        guard mayFollow(candidate, link), isRoam || isTroubled,
             candidate.rank.reputation <= (isBreaking ? .suspect : .sound),
-            isRoam || mayLeaveChoice(link, for: candidate, at: now), isTroubled || candidate.rank.quality == .good,
-            objection(to: candidate.bss, of: candidate.network.id, at: now) == nil
+            isRoam || mayLeaveChoice(link, for: candidate), isTroubled || candidate.rank.quality == .good,
+            objection(to: candidate.bss, of: candidate.network.id) == nil
         else { return false }
         if isCongested, congested.contains(candidate.bss.frequency, at: now) { return false }
         if monitor.isFading, candidate.rank.quality == .good { return true }
@@ -189,8 +180,8 @@ extension FailoverPolicy {
     }
 
     /// Whether the network of the user's last command may be left: not because it is weak, but where frames get lost.
-    private func mayLeaveChoice(_ link: Link, for candidate: Candidate, at now: Instant) -> Bool {
-        !isHeld(link, at: now) || isCongested || monitor.isFading
+    private func mayLeaveChoice(_ link: Link, for candidate: Candidate) -> Bool {
+        !isHeld(link) || isCongested || monitor.isFading
             || isLosingFrames && benefit[candidate.bss.bssid] >= Self.patienceWithChoice
     }
 
@@ -198,12 +189,12 @@ extension FailoverPolicy {
     private static let patienceWithChoice = 5.0
 
     /// Whether a command put the device where it is, not long ago.
-    private func isHeld(_ link: Link, at now: Instant) -> Bool {
+    private func isHeld(_ link: Link) -> Bool {
         (visit ?? choice).map { $0.network == link.network && $0.heldUntil > now } ?? false
     }
 
     /// Whether an access point is not the link's, is open to the device, and the limits allow the move.
-    private func mayFollow(_ candidate: Candidate, _ link: Link, at now: Instant) -> Bool {
+    private func mayFollow(_ candidate: Candidate, _ link: Link) -> Bool {
         guard candidate.bss.bssid != link.accessPoint.bssid, isOpen(candidate, at: now) else { return false }
         let isRoam = candidate.network.id == link.network
         let isClearlyGood = candidate.rank.headroom >= (isRoam ? 0 : settings.returnHeadroom)
@@ -212,8 +203,8 @@ extension FailoverPolicy {
     }
 
     /// Picks where to go when the network in use has no internet. The penalties on the networks prevent flapping.
-    private func withInternet(insteadOf link: Link, at now: Instant) -> Candidate? {
-        let all = accessPoints(at: now).filter { $0.rank.quality <= .usable && mayFollow($0, link, at: now) }
+    private func withInternet(insteadOf link: Link) -> Candidate? {
+        let all = accessPoints(at: now).filter { $0.rank.quality <= .usable && mayFollow($0, link) }
         let isTurn = noInternetMoves.isTurn(after: now - link.since)
         let next = isTurn ? all.filter { $0.rank.reputation == .useless }.min { tried($0) < tried($1) } : nil
         let fitting = all.filter { candidate in
@@ -228,8 +219,8 @@ extension FailoverPolicy {
     }
 
     private func tried(_ candidate: Candidate) -> Instant {
-        let history = histories[candidate.network.id]
-        return history?.deadSince(candidate.bss.bssid) ?? history?.triedAt ?? .distantPast
+        let history = history(of: candidate.network.id)
+        return history.deadSince(candidate.bss.bssid) ?? history.triedAt ?? .distantPast
     }
 
     private func departureCause(of link: Link) -> PolicyDecision.Cause {
@@ -238,11 +229,8 @@ extension FailoverPolicy {
         return monitor.isFading ? .fading : isLosingFrames ? .critical : .weak
     }
 
-    mutating func depart(
-        from link: Link, to better: Candidate, _ cause: PolicyDecision.Cause, at now: Instant,
-        _ actions: inout [PolicyAction]
-    ) {
-        let costs = costs(of: better, from: link, at: now)
+    mutating func depart(from link: Link, to better: Candidate, _ cause: PolicyDecision.Cause) {
+        let costs = costs(of: better, from: link)
         if cause == .jammed { congested.leave(link.accessPoint.frequency, at: now) }
         if link.uselessness != nil {
             noInternetMoves.moved(
@@ -251,33 +239,32 @@ extension FailoverPolicy {
         if !isJoinedBeside(better.network.id), link.uselessness == nil {
             limits.departs(isRoam: better.network.id == link.network, at: now, settings: settings)
         }
-        join(
-            better.network.id, at: better.bss, purpose: .automatic, cause: cause, costs: costs, at: now, &actions)
+        join(better.network.id, at: better.bss, purpose: .automatic, cause: cause, costs: costs)
     }
 
-    private func costs(of candidate: Candidate, from link: Link, at now: Instant) -> PolicyDecision.Costs? {
-        guard link.uselessness == nil, let level = comparableLevel(of: link, at: now) else { return nil }
+    private func costs(of candidate: Candidate, from link: Link) -> PolicyDecision.Costs? {
+        guard link.uselessness == nil, let level = comparableLevel(of: link) else { return nil }
         return PolicyDecision.Costs(
             here: cost(at: level, on: link.accessPoint.frequency, link.network, loss: monitor.loss),
             there: cost(of: candidate.bss, in: candidate.network.id, from: link),
             staying: benefit[candidate.bss.bssid], price: price(of: candidate, from: link))
     }
 
-    private mutating func reportStay(_ link: Link, at now: Instant, _ actions: inout [PolicyAction]) {
+    private mutating func reportStay(_ link: Link) {
         let isLasting = monitor.weakSince.map { now - $0 >= Self.longestUnreported } ?? false
         guard isLasting || isBreaking || link.uselessness != nil, scan == nil, !escape.isReported else { return }
         escape.isReported = true
         record(
             .stay, from: link.network, fromBSSID: link.accessPoint.bssid,
-            isHeld(link, at: now) ? .commanded : .noCandidate,
-            considered: considerations(choosing: nil, at: now), at: now, &actions)
+            isHeld(link) ? .commanded : .noCandidate,
+            considered: considerations(choosing: nil))
     }
 
     private static let longestUnreported = Duration.seconds(60)
 
     // MARK: Scans
 
-    private mutating func orderEscapeScan(_ link: Link, at now: Instant, _ actions: inout [PolicyAction]) {
+    private mutating func orderEscapeScan(_ link: Link) {
         let places = Set(networks.flatMap { scanCache.places(of: $0.id) }).union(places(beside: link))
         let isOld = escape.since.map { now - $0 >= settings.patienceAfter } ?? (escape.count > 8)
         // Each second counts while frames get lost, and a scan of all channels takes seconds.
@@ -286,18 +273,15 @@ extension FailoverPolicy {
             ? (link.uselessness == nil ? settings.weakScan.last * 4 : settings.patientFullScan)
             : isLosingFrames ? settings.weakScan.last : settings.weakScan.first * 2
         let wasFull = escape.lastFull.map { now - $0 < pause } ?? false
-        let isQuick = !places.isEmpty && (escape.count == 0 || wasFull || hasProspect(link, at: now))
+        let isQuick = !places.isEmpty && (escape.count == 0 || wasFull || hasProspect(link))
         var frequencies = isQuick ? places.sorted() : []
         let reason: ScanOrder.Reason = link.uselessness == nil ? .weak : .unusable
-        var isOrdered = orderScan(frequencies, reason: reason, at: now, &actions)
-        if !isOrdered, isLosingFrames, !isQuick, !places.isEmpty {
+        var later = orderScan(frequencies, reason: reason)
+        if later != nil, isLosingFrames, !isQuick, !places.isEmpty {
             frequencies = places.sorted()
-            isOrdered = orderScan(frequencies, reason: reason, at: now, &actions)
+            later = orderScan(frequencies, reason: reason)
         }
-        guard isOrdered else {
-            escape.next = now + budget.wait(for: frequencies, isUrgent: isScanUrgent)
-            return
-        }
+        if let later { return escape.next = later }
         if frequencies.isEmpty { escape.lastFull = now }
         escape.last = (now, monitor.level)
         let isUrgent = isBreaking || link.uselessness != nil
@@ -307,12 +291,12 @@ extension FailoverPolicy {
     }
 
     /// Whether the last scans showed something better. Then its channels are scanned again before the link is left.
-    private func hasProspect(_ link: Link, at now: Instant) -> Bool {
+    private func hasProspect(_ link: Link) -> Bool {
         guard link.uselessness == nil else { return false }
         let start = max(link.since, now - settings.weakScan.first)
         return accessPoints(at: now, since: start).contains { candidate in
             candidate.bss.bssid != link.accessPoint.bssid && isOpen(candidate, at: now)
-                && objection(to: candidate.bss, of: candidate.network.id, at: now) == nil
+                && objection(to: candidate.bss, of: candidate.network.id) == nil
         }
     }
 
@@ -324,20 +308,25 @@ extension FailoverPolicy {
         guard otherUplink == nil, isReady, !isMoving else { return [] }
         return [
             isBad(link) ? escape.next : nextUnseenScan(link), isBad(link) ? nil : strongerScan(link),
-            preferredReturnMoment(link), noticeMoment(link), standbyMoment,
+            preferredReturnMoment(link), noticeMoment, standbyMoment,
         ]
     }
 
     private func preferredReturnMoment(_ link: Link) -> Instant? {
         guard let preferred = preferredNetwork(from: link), let scan = preferredReturn.nextScan else { return nil }
-        let history = histories[preferred]
-        return [scan, history?.block?.until, history?.uselessness?.until].compactMap(\.self).max()
+        let history = history(of: preferred)
+        return [scan, history.block?.until, history.uselessness?.until].compactMap(\.self).max()
     }
+
+    /// Time from coming online to the first scan for a stronger access point of the network.
+    static let beforeStrongerScan = Duration.seconds(30)
+    private static let strongerInterval = Duration.seconds(60)
 
     /// Time of the next scan for a stronger access point of the network; nil where there is no reason for one.
     func strongerScan(_ link: Link) -> Instant? {
         guard !carriesAll, hasOthers(than: link) else { return nil }
-        return strongerScans.next ?? link.since + StrongerScans.first
+        return max(
+            link.since + Self.beforeStrongerScan, strongerScannedAt.map { $0 + Self.strongerInterval } ?? link.since)
     }
 
     /// Whether no access point could carry more than the link, as far as its signal is known.
@@ -350,30 +339,10 @@ extension FailoverPolicy {
                 .contains { $0.bssid != link.accessPoint.bssid }
     }
 
-    private mutating func scanForStronger(_ link: Link, at now: Instant, _ actions: inout [PolicyAction]) {
+    private mutating func scanForStronger(_ link: Link) {
         guard canScan, let moment = strongerScan(link), moment <= now else { return }
         let places = scanCache.places(of: link.network)
-        strongerScans.scanned(isPromising: benefit.isPositive, at: now)
-        if budget.canSpare(places, at: now) { orderScan(places, reason: .weak, at: now, &actions) }
-    }
-}
-
-/// Scans for a stronger access point of the network, while the link is fine.
-struct StrongerScans: Sendable, Hashable {
-    /// Nil before the first scan of the link.
-    private(set) var next: Instant?
-    private var count = 0
-
-    /// From coming online to the first scan.
-    static let first = Duration.seconds(30)
-    private static let interval = Duration.seconds(60)
-    /// After so many scans in vain they are made less often.
-    private static let patience = 10
-    private static let patientInterval = Duration.seconds(300)
-
-    /// - Parameter isPromising: whether an access point would be better.
-    mutating func scanned(isPromising: Bool, at now: Instant) {
-        next = now + (isPromising || count < Self.patience ? Self.interval : Self.patientInterval)
-        count += 1
+        strongerScannedAt = now
+        orderScan(places, reason: .weak, isSparing: true)
     }
 }

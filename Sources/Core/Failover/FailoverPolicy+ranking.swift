@@ -19,7 +19,7 @@ struct Rank: Hashable, Comparable {
     /// It encrypts nothing, and another access point of the network does.
     let isPlainHalf: Bool
     /// Whether the network's key has opened it: names are free to take.
-    let isProven: Bool
+    let isVerified: Bool
     /// Signal above the weak threshold of its band, in dB, so that bands can be compared.
     let headroom: Int
     let order: Int
@@ -37,7 +37,7 @@ struct Rank: Hashable, Comparable {
     }
 
     private var key: (Int, Int, Instant, Int, Int) {
-        let claims = (isUnreliable ? 8 : 0) + (isPreferred ? 0 : 4) + (isPlainHalf ? 2 : 0) + (isProven ? 0 : 1)
+        let claims = (isUnreliable ? 8 : 0) + (isPreferred ? 0 : 4) + (isPlainHalf ? 2 : 0) + (isVerified ? 0 : 1)
         return (reputation.rawValue, quality == .faint ? 1 : 0, turn, quality.rawValue, claims)
     }
 
@@ -55,26 +55,24 @@ extension FailoverPolicy {
 
     /// The best access point of a network that was seen lately. One that is blocked is better than none.
     /// - Parameter earliest: start of the time in which it was seen; nil for the last `freshness`.
-    func observation(of network: NetworkID, at now: Instant, since earliest: Instant? = nil) -> BSS? {
-        self.network(network).flatMap { best(of: $0, order: 0, at: now, since: earliest) }?.bss
+    func observation(of network: NetworkID, since earliest: Instant? = nil) -> BSS? {
+        self.network(network).flatMap { best(of: $0, order: 0, since: earliest) }?.bss
     }
 
-    private func best(
-        of network: KnownNetwork, order: Int, at now: Instant, since earliest: Instant? = nil
-    ) -> Candidate? {
+    private func best(of network: KnownNetwork, order: Int, since earliest: Instant? = nil) -> Candidate? {
         let start = max(earliest ?? .distantPast, now - settings.freshness)
         let all = accessPoints(of: network, order: order, at: now, since: start)
-        let open = all.filter { !(histories[network.id]?.isBlocked($0.bss.bssid, at: now) ?? false) }
+        let open = all.filter { !history(of: network.id).isBlocked($0.bss.bssid, at: now) }
         return (open.isEmpty ? all : open).min { $0.rank < $1.rank }
     }
 
-    func isBlocked(_ network: NetworkID, at now: Instant) -> Bool { histories[network]?.isBlocked(at: now) ?? false }
+    func isBlocked(_ network: NetworkID, at now: Instant) -> Bool { history(of: network).isBlocked(at: now) }
 
     private func headroom(of bss: BSS) -> Int { settings.headroom(bss.signal, on: bss.frequency) }
 
     /// The best access point of each known network in range, the best network first.
-    func candidates(at now: Instant) -> [Candidate] {
-        networks.enumerated().compactMap { order, network in best(of: network, order: order, at: now) }
+    func candidates() -> [Candidate] {
+        networks.enumerated().compactMap { order, network in best(of: network, order: order) }
             .sorted { $0.rank < $1.rank }
     }
 
@@ -91,7 +89,7 @@ extension FailoverPolicy {
         of network: KnownNetwork, order: Int, at now: Instant, since start: Instant
     ) -> [Candidate] {
         // An observation from before the network got lost says nothing.
-        let gone = histories[network.id]?.goneSince.map { $0 + .milliseconds(1) } ?? .distantPast
+        let gone = history(of: network.id).goneSince.map { $0 + .milliseconds(1) } ?? .distantPast
         return scanCache.accessPoints(of: network.id, since: max(start, gone))
             .map { candidate($0, of: network, order: order, at: now) }
     }
@@ -102,38 +100,20 @@ extension FailoverPolicy {
     }
 
     func isOpen(_ bss: BSS, of network: NetworkID, at now: Instant) -> Bool {
-        guard let history = histories[network] else { return true }
-        return !history.isBlocked(at: now) && !history.isBlocked(bss.bssid, at: now)
-            && history.pause(of: bss.bssid, after: now) == nil
-    }
-
-    /// The candidate of last resort, if all are blocked: of those that refuse no key and do not wait, the one that was
-    /// tried longest ago. A block is for the good of the others, and there are none.
-    func leftOver(at now: Instant) -> Candidate? {
-        let seen = candidates(at: now).compactMap { candidate in
-            histories[candidate.network.id].map { (candidate, history: $0, bssid: candidate.bss.bssid) }
-        }
-        // A candidate that only waits is there in a moment.
-        let isOneWaiting = seen.contains { _, history, bssid in
-            history.pause(of: bssid, after: now) != nil && !history.isBlocked(at: now)
-                && !history.isBlocked(bssid, at: now)
-        }
-        guard !isOneWaiting else { return nil }
-        return seen.filter { _, history, bssid in
-            !history.isRefusing(bssid, at: now) && history.pause(of: bssid, after: now) == nil
-        }.min { triedAt($0.0.network.id) < triedAt($1.0.network.id) }?.0
+        let history = history(of: network)
+        return !history.isBlocked(bss.bssid, orAllAt: now) && history.pause(of: bss.bssid, after: now) == nil
     }
 
     func candidate(_ bss: BSS, of network: KnownNetwork, order: Int, at now: Instant) -> Candidate {
-        let history = histories[network.id]
-        let takesTurns = history?.block != nil || history?.isDoubted(bss.bssid, at: now) ?? false
+        let history = history(of: network.id)
+        let takesTurns = history.block != nil || history.isDistrusted(bss.bssid, at: now)
         let rank = Rank(
-            reputation: history?.reputation(of: bss.bssid, at: now) ?? .sound, quality: quality(of: bss),
-            turn: takesTurns ? history?.turn(of: bss.bssid) ?? .distantPast : .distantPast,
-            isUnreliable: history.map { $0.moves.isShortLived || $0.isDeadEnd(bss.bssid, at: now) } ?? false,
+            reputation: history.reputation(of: bss.bssid, at: now), quality: quality(of: bss),
+            turn: takesTurns ? history.turn(of: bss.bssid) : .distantPast,
+            isUnreliable: history.moves.isShortLived || history.isDeadEnd(bss.bssid, at: now),
             isPreferred: network.id == preferred,
             isPlainHalf: isPlainHalf(bss, of: network.id, at: now),
-            isProven: history?.proven.contains(bss.bssid) ?? false, headroom: headroom(of: bss), order: order,
+            isVerified: history.verified.contains(bss.bssid), headroom: headroom(of: bss), order: order,
             bssid: bss.bssid)
         return Candidate(network: network, bss: bss, rank: rank)
     }
@@ -152,41 +132,39 @@ extension FailoverPolicy {
     }
 
     /// The evidence for and against each known network, for the history.
-    func considerations(choosing chosen: NetworkID?, at now: Instant) -> [PolicyDecision.Consideration] {
-        let seen = candidates(at: now)
+    func considerations(choosing chosen: NetworkID?) -> [PolicyDecision.Consideration] {
+        let seen = candidates()
         let unseen = networks.filter { network in !seen.contains { $0.network.id == network.id } }
-        return seen.map { consideration($0.network, $0.bss, chosen: chosen, at: now) }
-            + unseen.map { consideration($0, nil, chosen: chosen, at: now) }
+        return seen.map { consideration($0.network, $0.bss, chosen: chosen) }
+            + unseen.map { consideration($0, nil, chosen: chosen) }
     }
 
     private func consideration(
-        _ network: KnownNetwork, _ bss: BSS?, chosen: NetworkID?, at now: Instant
+        _ network: KnownNetwork, _ bss: BSS?, chosen: NetworkID?
     ) -> PolicyDecision.Consideration {
         PolicyDecision.Consideration(
-            ssid: network.ssid, bss: bss, verdict: verdict(on: network.id, bss, chosen: chosen, at: now))
+            ssid: network.ssid, bss: bss, verdict: verdict(on: network.id, bss, chosen: chosen))
     }
 
-    private func verdict(
-        on network: NetworkID, _ bss: BSS?, chosen: NetworkID?, at now: Instant
-    ) -> PolicyDecision.Verdict {
+    private func verdict(on network: NetworkID, _ bss: BSS?, chosen: NetworkID?) -> PolicyDecision.Verdict {
         if network == chosen { return .chosen }
         if network == current { return .current }
-        if let block = histories[network]?.block, block.isActive(at: now), let until = block.until {
+        if let block = history(of: network).block, block.isActive(at: now), let until = block.until {
             return .blocked(block.failure, until: until)
         }
         guard let bss else { return refusal(of: network, at: now).map { .refused($0.failure) } ?? .notSeen }
-        if let uselessness = histories[network]?.uselessness, uselessness.isActive(at: now),
+        if let uselessness = history(of: network).uselessness, uselessness.isActive(at: now),
             let until = uselessness.until
         {
             return .unusable(uselessness.failure, until: until)
         }
-        return objection(to: bss, of: network, at: now) ?? .outranked
+        return objection(to: bss, of: network) ?? .outranked
     }
 
     /// Why signals speak against leaving the link for an access point; nil if they do not, or without a link.
-    func objection(to bss: BSS, of network: NetworkID, at now: Instant) -> PolicyDecision.Verdict? {
+    func objection(to bss: BSS, of network: NetworkID) -> PolicyDecision.Verdict? {
         guard case .online(let link) = phase, link.uselessness == nil,
-            let level = comparableLevel(of: link, at: now)
+            let level = comparableLevel(of: link)
         else { return nil }
         let steady = scanCache.steadySignal(of: bss, in: network)
         if steady < settings.thresholds(for: bss.frequency).minimumSignal { return .belowFloor }
@@ -221,7 +199,7 @@ extension FailoverPolicy {
     /// The newest observation of a network's strongest access point, however old; of one that its key has opened, where
     /// such was seen as lately.
     public func lastObservation(of network: NetworkID) -> BSS? {
-        scanCache.latest(of: network, preferring: histories[network]?.proven ?? ProvenAccessPoints())
+        scanCache.latest(of: network, preferring: history(of: network).verified)
     }
 
     /// The channel on which an access point of a known network was last seen.
@@ -232,8 +210,8 @@ extension FailoverPolicy {
 
     /// The access points that have completed a handshake with a network's key, four at most, the latest first. Of a
     /// network that has no key there are none.
-    public func verifiedAccessPoints(of network: NetworkID) -> [BSSID] { histories[network]?.proven.all ?? [] }
+    public func verifiedAccessPoints(of network: NetworkID) -> [BSSID] { history(of: network).verified.all }
 
     /// Why the last attempt to use a network failed; nil once one succeeded.
-    public func lastFailure(of network: NetworkID) -> JoinFailure? { histories[network]?.lastFailure }
+    public func lastFailure(of network: NetworkID) -> JoinFailure? { history(of: network).lastFailure }
 }

@@ -9,66 +9,39 @@ struct ScanBudget: Hashable, Sendable {
     /// Less is no scan: the answer came from a cache.
     private static let shortestFullScan = Duration.seconds(1)
 
-    private var share: Int
-    private var urgentShare: Int
-    private var reserve: Duration
     private var fullScan = firstFullScan
-    private var saved: Duration
+    /// Nil for all that can be.
+    private var saved: Duration?
     private var since: Instant?
 
-    init(_ settings: PolicySettings) {
-        share = settings.scanShare
-        urgentShare = settings.weakScanShare
-        reserve = settings.scanReserve
-        saved = reserve
-    }
-
-    /// Keeps the savings, as far as there is still room for them.
-    mutating func adopt(_ settings: PolicySettings) {
-        share = settings.scanShare
-        urgentShare = settings.weakScanShare
-        reserve = settings.scanReserve
-        saved = min(saved, reserve)
-        fullScan = min(fullScan, reserve)
-    }
-
-    func cost(of frequencies: [Frequency]) -> Duration {
-        frequencies.isEmpty ? fullScan : min(Self.channelTime * frequencies.count, fullScan)
+    private func cost(of frequencies: [Frequency], _ settings: PolicySettings) -> Duration {
+        // A scan longer than the reserve could never be paid.
+        let full = min(fullScan, settings.scanReserve)
+        return frequencies.isEmpty ? full : min(Self.channelTime * frequencies.count, full)
     }
 
     /// Takes the price of a scan out of the budget, or leaves it.
-    mutating func spend(on frequencies: [Frequency], isUrgent: Bool, at now: Instant) -> Bool {
-        earn(isUrgent: isUrgent, at: now)
-        let cost = cost(of: frequencies)
-        guard cost <= saved else { return false }
-        saved -= cost
-        return true
-    }
-
-    private mutating func earn(isUrgent: Bool, at now: Instant) {
-        let earned = since.map { (now - $0) * (isUrgent ? urgentShare : share) / 1000 } ?? .zero
-        saved = min(reserve, saved + earned)
+    /// - Parameter isSparing: whether half of a scan of all channels has to remain, by which a link that turns bad would
+    ///   be left.
+    /// - Returns: time until the scan can be paid for; nil if it was.
+    mutating func spend(
+        on frequencies: [Frequency], isUrgent: Bool, isSparing: Bool = false, at now: Instant, settings: PolicySettings
+    ) -> Duration? {
+        let share = isUrgent ? settings.weakScanShare : settings.scanShare
+        let earned = since.map { (now - $0) * share / 1000 } ?? .zero
+        let saved = min(settings.scanReserve, (saved ?? settings.scanReserve) + earned)
         since = now
+        let cost = cost(of: frequencies, settings)
+        let needed = min(settings.scanReserve, cost + (isSparing ? self.cost(of: [], settings) / 2 : .zero))
+        self.saved = saved >= needed ? saved - cost : saved
+        return saved >= needed ? nil : max(.seconds(1), (needed - saved) * 1000 / max(1, share))
     }
 
-    /// Whether a scan leaves half of what one of all channels takes, by which a link that turns bad would be left; or whether all is saved
-    /// that can be.
-    mutating func canSpare(_ frequencies: [Frequency], at now: Instant) -> Bool {
-        earn(isUrgent: false, at: now)
-        return saved >= min(reserve, cost(of: frequencies) + fullScan / 2)
-    }
-
-    /// How long to wait until a scan can be paid for that was refused.
-    func wait(for frequencies: [Frequency], isUrgent: Bool) -> Duration {
-        let missing = cost(of: frequencies) - saved
-        return max(.seconds(1), missing * 1000 / max(1, isUrgent ? urgentShare : share))
-    }
-
-    /// How long a scan of all channels really took. A scan longer than the reserve could never be paid, and one that is
-    /// answered half a second after the order was ordered by another program.
+    /// How long a scan of all channels really took. One that is answered half a second after the order was ordered by
+    /// another program.
     mutating func measured(_ time: Duration) {
         guard time >= Self.shortestFullScan / 2 else { return }
-        fullScan = min(max(time, Self.shortestFullScan), reserve)
+        fullScan = max(time, Self.shortestFullScan)
     }
 }
 
@@ -76,23 +49,24 @@ struct ScanBudget: Hashable, Sendable {
 extension FailoverPolicy {
     /// Orders a scan, unless one is under way: its results serve as well.
     ///
-    /// - Returns: false where a living link has no air time to spare for it now.
+    /// - Returns: when a living link has air time to spare for it; nil if it was ordered.
     @discardableResult
     mutating func orderScan(
-        _ frequencies: [Frequency], reason: ScanOrder.Reason, at now: Instant, _ actions: inout [PolicyAction]
-    ) -> Bool {
-        guard canScan, isInterfaceUp else { return true }
+        _ frequencies: [Frequency], reason: ScanOrder.Reason, isSparing: Bool = false
+    ) -> Instant? {
+        guard canScan, isInterfaceUp else { return nil }
         // A user waits for a command, and while the link leads nowhere the radio has nothing better to do.
-        if case .online(let link) = phase, reason != .commanded, link.uselessness == nil {
-            guard budget.spend(on: frequencies, isUrgent: isScanUrgent, at: now) else {
-                return false
-            }
+        if case .online(let link) = phase, reason != .commanded, link.uselessness == nil,
+            let wait = budget.spend(
+                on: frequencies, isUrgent: isScanUrgent, isSparing: isSparing, at: now, settings: settings)
+        {
+            return now + wait
         }
         scanCount += 1
         let order = ScanOrder(id: scanCount, frequencies: frequencies, ssids: hiddenNames, reason: reason)
         scan = (order, now, now + settings.scanLimit)
         actions.append(.scan(order))
-        return true
+        return nil
     }
 
     /// The names to call hidden networks by, from scan to scan beginning with another one: a radio can call only so
@@ -104,9 +78,9 @@ extension FailoverPolicy {
         return Array(names[start...] + names[..<start])
     }
 
-    mutating func scanned(id: UInt64?, _ results: [BSS], at now: Instant, _ actions: inout [PolicyAction]) {
+    mutating func scanned(id: UInt64?, _ results: [BSS]) {
         scanCache.note(
-            results, of: networks, proven: { histories[$0]?.proven ?? ProvenAccessPoints() }, at: now)
+            results, of: networks, verified: { history(of: $0).verified }, at: now)
         for network in networks {
             guard let bss = scanCache.best(of: network.id, since: now - settings.freshness) else { continue }
             histories[network.id]?.seen(bss, at: now, settings: settings)
@@ -114,16 +88,16 @@ extension FailoverPolicy {
                 histories[network.id]?.seenUntried(bss, at: now)
             }
         }
-        if case .online(let link) = phase { countBenefit(of: link, at: now) }
+        if case .online(let link) = phase { countBenefit(of: link) }
         // The end of a scan that was given up is worth as much as that of another program's.
         if let id, scan?.order.id == id {
-            scanEnded(id: id, isComplete: true, at: now, &actions)
+            scanEnded(id: id, isComplete: true)
         } else {
-            proceed(at: now, &actions)
+            proceed()
         }
     }
 
-    mutating func scanEnded(id: UInt64, isComplete: Bool, at now: Instant, _ actions: inout [PolicyAction]) {
+    mutating func scanEnded(id: UInt64, isComplete: Bool) {
         guard let scan, scan.order.id == id else { return }
         self.scan = nil
         let isFull = scan.order.frequencies.isEmpty
@@ -134,17 +108,17 @@ extension FailoverPolicy {
                 if case .online = phase { budget.measured(now - scan.since) }
                 if !knownPlaces.isEmpty { search.fullScanEnded(after: now - scan.since, at: now) }
             }
-            noteAbsences(after: scan.order, since: scan.since, at: now)
+            noteAbsences(after: scan.order, since: scan.since)
         }
         if scan.order.reason == .commanded, let destination = command?.destination {
             let wasSeen = scanCache.best(of: destination, since: scan.since) != nil
             command?.scanned(everywhere: isFull, isComplete: isComplete, wasSeen: wasSeen)
         }
-        proceed(at: now, &actions)
+        proceed()
     }
 
     /// Notes which networks a scan looked for in their former places and did not find.
-    private mutating func noteAbsences(after order: ScanOrder, since start: Instant, at now: Instant) {
+    private mutating func noteAbsences(after order: ScanOrder, since start: Instant) {
         for network in networks {
             let places = scanCache.places(of: network.id)
             guard order.frequencies.isEmpty || (!places.isEmpty && places.allSatisfy(order.frequencies.contains))
@@ -160,7 +134,7 @@ extension FailoverPolicy {
                     }
                 }
                 preferredReturn.scanned(
-                    found: isThere ? quality(ofPreferred: network, since: start) : nil, at: now, settings: settings)
+                    found: isGood(network, since: start), at: now, settings: settings)
             }
         }
     }

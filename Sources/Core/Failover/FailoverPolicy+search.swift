@@ -137,9 +137,8 @@ extension FailoverPolicy {
 
     /// When the first of those may be tried again that were just seen, and have to wait.
     private var pauseEnd: Instant? {
-        guard let now = latest else { return nil }
-        return candidates(at: now).compactMap { candidate in
-            histories[candidate.network.id]?.pause(of: candidate.bss.bssid, after: now)
+        candidates().compactMap { candidate in
+            history(of: candidate.network.id).pause(of: candidate.bss.bssid, after: now)
         }.min()
     }
 
@@ -157,86 +156,89 @@ extension FailoverPolicy {
     }
 
     /// Joins the best network that was just seen, or scans for one.
-    mutating func seek(at now: Instant, _ actions: inout [PolicyAction]) {
+    mutating func seek() {
         guard isInterfaceUp, !networks.isEmpty, !isHeld else { return }
-        guard isSupplicantAvailable else { return scanEarly(at: now, &actions) }
+        guard isSupplicantAvailable else { return scanEarly() }
         if let notBefore = search.notBefore {
             guard notBefore <= now else { return }
             search.pause(until: nil)
         }
-        let isForLeftOvers = search.hasScanned && !search.isReconnecting(at: now)
-        let best = bestCandidate(at: now) ?? (isForLeftOvers ? leftOver(at: now) : nil)
+        let isForLeftOvers = search.hasScanned && !search.isReconnecting(at: now) && !isOneWaiting
+        let best = bestCandidate() ?? (isForLeftOvers ? triedLongestAgo(isRefusing: false) : nil)
         // One that failed and is open again must not keep the others from their turn.
-        if best?.rank.reputation != .sound, let last = lastResort(at: now) {
+        // With no sound network in range, one that is blocked may still be right: never strand the device.
+        if best?.rank.reputation != .sound, let moment = search.nextLastResort, moment <= now,
+            let last = triedLongestAgo(isRefusing: true)
+        {
             search.tookLastResort(at: now, settings: settings)
-            join(last.network.id, at: last.bss, purpose: .automatic, cause: .lastResort, at: now, &actions)
-        } else if let best, !search.wasQuick || isSure(best), !needsScanBefore(best, at: now) {
-            join(best.network.id, at: best.bss, purpose: .automatic, cause: search.cause, at: now, &actions)
-        } else if canScan, isSearchDue(at: now) {
-            orderSearch(at: now, &actions)
+            join(last.network.id, at: last.bss, purpose: .automatic, cause: .lastResort)
+        } else if let best, !search.wasQuick || isSure(best), !needsScanBefore(best) {
+            join(best.network.id, at: best.bss, purpose: .automatic, cause: search.cause)
+        } else if canScan, isSearchDue() {
+            orderSearch()
         } else if command == nil, let unseenMoment, unseenMoment <= now {
-            joinUnseen(at: now, &actions)
+            joinUnseen()
         } else if canScan {
-            orderSearch(at: now, &actions)
+            orderSearch()
         }
     }
 
-    private func isSearchDue(at now: Instant) -> Bool {
+    private func isSearchDue() -> Bool {
         [knownPlaces.isEmpty ? nil : search.nextKnown, search.nextFull].contains { $0.map { $0 <= now } ?? false }
     }
 
     /// While the supplicant is starting the radio has nothing to do: what is seen meanwhile can be joined at once.
-    private mutating func scanEarly(at now: Instant, _ actions: inout [PolicyAction]) {
-        guard command == nil, canScan, search.breadth == .nothing, let place = likelyPlaces(at: now).first else {
+    private mutating func scanEarly() {
+        guard command == nil, canScan, search.breadth == .nothing, let place = likelyPlaces().first else {
             return
         }
         search.orderedQuickScan()
-        orderScan([place], reason: .offline, at: now, &actions)
+        orderScan([place], reason: .offline)
     }
 
-    private mutating func orderSearch(at now: Instant, _ actions: inout [PolicyAction]) {
+    private mutating func orderSearch() {
         let places = knownPlaces
         if let nextKnown = search.nextKnown, nextKnown <= now, !places.isEmpty {
-            let quickScan = quickScan(at: now)
+            let quickScan = quickScan()
             guard quickScan.isEmpty || quickScan.count == places.count else {
                 search.orderedQuickScan()
-                orderScan(quickScan, reason: .offline, at: now, &actions)
+                orderScan(quickScan, reason: .offline)
                 return
             }
-            scanKnown(places, at: now, &actions)
+            scanKnown(places)
         } else if search.isFullDue(at: now) {
-            scanAll(at: now, &actions)
+            scanAll()
         } else if !search.isReported {
             search.isReported = true
-            record(.search, .noCandidate, considered: considerations(choosing: nil, at: now), at: now, &actions)
+            record(.search, .noCandidate, considered: considerations(choosing: nil))
         }
     }
 
-    private mutating func scanKnown(_ places: [Frequency], at now: Instant, _ actions: inout [PolicyAction]) {
+    private mutating func scanKnown(_ places: [Frequency]) {
         search.orderedKnown(at: now, isSpare: otherUplink != nil, settings: settings)
-        orderScan(places, reason: .offline, at: now, &actions)
+        orderScan(places, reason: .offline)
     }
 
-    private mutating func scanAll(at now: Instant, _ actions: inout [PolicyAction]) {
+    private mutating func scanAll() {
         search.orderedFull(at: now, isSpare: otherUplink != nil, settings: settings)
-        orderScan([], reason: .offline, at: now, &actions)
+        orderScan([], reason: .offline)
     }
 
     /// The channels to scan before all others. A channel takes 60 ms, so the likeliest comes alone; but after an access
     /// point fell silent, the best network's other places may be silent with it, and the others are scanned together
     /// with them.
-    private func quickScan(at now: Instant) -> [Frequency] {
+    private func quickScan() -> [Frequency] {
         switch search.breadth {
-        case .nothing where search.silence == nil: Array(likelyPlaces(at: now).prefix(1))
-        case .nothing: likelyPlaces(at: now)
-        case .likeliestPlace: Array(likelyPlaces(at: now).dropFirst())
+        case .nothing where search.silence == nil: Array(likelyPlaces().prefix(1))
+        case .nothing: likelyPlaces()
+        case .likeliestPlace: Array(likelyPlaces().dropFirst())
         case .likelyPlaces, .wide: []
         }
     }
 
     /// The few channels on which something good is most likely found: each network's latest, of the best networks
     /// first, and not the one on which the network in use has just fallen silent.
-    private func likelyPlaces(at now: Instant) -> [Frequency] {
+    private func likelyPlaces() -> [Frequency] {
         let open = networks.enumerated().filter { !isBlocked($0.element.id, at: now) }
         let seen = open.compactMap { order, network in
             scanCache.latest(of: network.id).map { candidate($0, of: network, order: order, at: now) }
@@ -263,27 +265,37 @@ extension FailoverPolicy {
             && !isUnverified(candidate.bss.bssid, of: candidate.network.id)
     }
 
-    /// Before every try of an access point that is doubted, the device scans for one that the key has opened.
-    private func needsScanBefore(_ candidate: Candidate, at now: Instant) -> Bool {
-        !search.hasScanned && (histories[candidate.network.id]?.isDoubted(candidate.bss.bssid, at: now) ?? false)
+    /// Before every try of an access point that is distrusted, the device scans for one that the key has opened.
+    private func needsScanBefore(_ candidate: Candidate) -> Bool {
+        !search.hasScanned && history(of: candidate.network.id).isDistrusted(candidate.bss.bssid, at: now)
     }
 
-    func bestCandidate(at now: Instant) -> Candidate? {
-        candidates(at: now).first { isOpen($0, at: now) && !isToWait($0, at: now) }
+    func bestCandidate() -> Candidate? {
+        candidates().first { isOpen($0, at: now) && !isToWait($0) }
     }
 
     /// A moment after a loss the access point that was lost may be back. Meanwhile nothing else that bears the name is
     /// tried, unless its network's key has opened it.
-    private func isToWait(_ candidate: Candidate, at now: Instant) -> Bool {
+    private func isToWait(_ candidate: Candidate) -> Bool {
         search.isReconnecting(at: now) && isUnverified(candidate.bss.bssid, of: candidate.network.id)
     }
 
-    /// With no sound network in range, one that is blocked may still be right: never strand the device.
-    private func lastResort(at now: Instant) -> Candidate? {
-        guard let moment = search.nextLastResort, moment <= now else { return nil }
-        // Not always the same one: the strongest may be the one with the wrong password.
+    /// Whether a candidate only waits, and is there in a moment.
+    private var isOneWaiting: Bool {
+        candidates().contains { candidate in
+            let (history, bssid) = (history(of: candidate.network.id), candidate.bss.bssid)
+            return history.pause(of: bssid, after: now) != nil && !history.isBlocked(bssid, orAllAt: now)
+        }
+    }
+
+    /// Of the access points that do not wait, the one that was tried longest ago: a block is for the good of the others,
+    /// and there are none. Not always the same one: the strongest may be the one with the wrong password.
+    /// - Parameter isRefusing: whether it may have refused the key.
+    private func triedLongestAgo(isRefusing: Bool) -> Candidate? {
         let all = accessPoints(at: now).filter { candidate in
-            histories[candidate.network.id]?.pause(of: candidate.bss.bssid, after: now) == nil
+            let history = history(of: candidate.network.id)
+            return history.pause(of: candidate.bss.bssid, after: now) == nil
+                && (isRefusing || !history.isRefusing(candidate.bss.bssid, at: now))
         }
         return networks.compactMap { network in
             all.filter { $0.network.id == network.id }.min { turns($0) < turns($1) }
@@ -292,15 +304,18 @@ extension FailoverPolicy {
 
     /// An access point that was never tried counts as its network: names are free to take.
     private func triedAt(_ candidate: Candidate) -> Instant {
-        histories[candidate.network.id]?.triedAt(candidate.bss.bssid) ?? triedAt(candidate.network.id)
+        history(of: candidate.network.id).triedAt(candidate.bss.bssid) ?? triedAt(candidate.network.id)
     }
 
-    func triedAt(_ network: NetworkID) -> Instant { histories[network]?.triedAt ?? .distantPast }
+    func triedAt(_ network: NetworkID) -> Instant { history(of: network).triedAt ?? .distantPast }
 
-    /// When it was the turn of an access point or of its like, and when its own.
-    private func turns(_ candidate: Candidate) -> (Instant, Instant) {
-        guard let history = histories[candidate.network.id] else { return (.distantPast, .distantPast) }
-        return (history.turn(of: candidate.bss.bssid), history.triedAt(candidate.bss.bssid) ?? .distantPast)
+    /// Whether an access point is faint, when it was its turn or that of its like, and when its own.
+    private func turns(_ candidate: Candidate) -> (Int, Instant, Instant) {
+        let (history, bssid) = (history(of: candidate.network.id), candidate.bss.bssid)
+        return (
+            candidate.rank.quality == .faint ? 1 : 0, history.turn(of: bssid),
+            history.triedAt(bssid) ?? .distantPast
+        )
     }
 }
 
@@ -318,13 +333,13 @@ extension FailoverPolicy {
 
     /// When an attempt that begins now may be replaced. One that is not the first has had its time.
     func replaceable(_ network: NetworkID, from now: Instant) -> Instant {
-        guard isSuspect(network, at: now) else { return now + Self.patience }
+        guard isSuspect(network) else { return now + Self.patience }
         // Twice what it takes: it may be as good as ever.
-        return now + max(settings.scanInterval.known.first, (histories[network]?.moves.gap ?? .zero) * 2)
+        return now + max(settings.scanInterval.known.first, (history(of: network).moves.gap ?? .zero) * 2)
     }
 
-    func isSuspect(_ network: NetworkID, at now: Instant) -> Bool {
-        histories[network].map { $0.reputation(at: now) != .sound } ?? false
+    func isSuspect(_ network: NetworkID) -> Bool {
+        history(of: network).reputation(at: now) != .sound
     }
 
     /// When to see whether another network can take an attempt's place.
@@ -341,31 +356,31 @@ extension FailoverPolicy {
     }
 
     /// Joins a network with better prospects than an attempt that takes long, or scans for one.
-    mutating func seekReplacement(of attempt: Attempt, at now: Instant, _ actions: inout [PolicyAction]) {
+    mutating func seekReplacement(of attempt: Attempt) {
         guard isReady, let start = attempt.replaceableFrom, start <= now else { return }
-        if let best = bestCandidate(at: now), isBetter(best, than: attempt, at: now) {
+        if let best = bestCandidate(), isBetter(best, than: attempt) {
             // The first time that counts as a failure: two that are slow must not take each other's place for ever.
-            guard isSuspect(attempt.network, at: now) else {
-                return attemptFailed(attempt, .timeout, .inUse, at: now, &actions)
+            guard isSuspect(attempt.network) else {
+                return attemptFailed(attempt, .timeout, .inUse)
             }
-            if attempt.cause == .preferred { returnFailed(attempt, .timeout, at: now) }
+            if attempt.cause == .preferred { preferredReturn.scanAgain(at: now) }
             // There is no search where a living link was left for it.
             let cause = search.since == nil ? .failure(.timeout) : search.cause
-            join(best.network.id, at: best.bss, purpose: .automatic, cause: cause, at: now, &actions)
+            join(best.network.id, at: best.bss, purpose: .automatic, cause: cause)
         } else if canScan, isOneUnseen, search.isFullDue(at: now) {
             // Networks that take each other's place would keep the device from ever looking for one that was never seen.
-            scanAll(at: now, &actions)
+            scanAll()
         } else if canScan, search.nextKnown.map({ $0 <= now }) ?? true {
             let places = places(besides: attempt.network)
             guard !places.isEmpty else { return }
-            scanKnown(places, at: now, &actions)
+            scanKnown(places)
         }
     }
 
-    private func isBetter(_ candidate: Candidate, than attempt: Attempt, at now: Instant) -> Bool {
+    private func isBetter(_ candidate: Candidate, than attempt: Attempt) -> Bool {
         guard candidate.network.id != attempt.network else { return false }
         // A suspect one was joined for a reason though others were there: what has come since counts.
-        guard !isSuspect(attempt.network, at: now) else { return !attempt.rivals.contains(candidate.network.id) }
+        guard !isSuspect(attempt.network) else { return !attempt.rivals.contains(candidate.network.id) }
         return candidate.rank.reputation == .sound && candidate.rank.quality == .good
     }
 }

@@ -29,14 +29,15 @@ public struct FailoverPolicy: Sendable {
     var histories: [NetworkID: NetworkHistory] = [:]
     /// The policy's own scan that is under way, and when to give it up.
     var scan: (order: ScanOrder, since: Instant, deadline: Instant)?
-    var budget: ScanBudget
+    var budget = ScanBudget()
     /// The scans that the radio has refused since the last that it did.
     public internal(set) var refusedScans = RefusedScans()
     var search = Search()
     var monitor = LinkMonitor()
     var benefit = SwitchBenefit()
     var escape = EscapeScans()
-    var strongerScans = StrongerScans()
+    /// Time of the last scan for a stronger access point of the network in use.
+    var strongerScannedAt: Instant?
     var congested = CongestedChannels()
     var noInternetMoves = NoInternetMoves()
     var unseenScans = UnseenScans()
@@ -47,7 +48,7 @@ public struct FailoverPolicy: Sendable {
     var departureNotice: DepartureNotice?
     var steers = Steers()
     /// The channels of others that the access point in use has named.
-    var neighbours: NeighbourReport?
+    var neighbours: Set<Frequency> = []
     var limits = MoveLimits()
     /// The network that was last chosen by command.
     var choice: Choice?
@@ -57,14 +58,14 @@ public struct FailoverPolicy: Sendable {
 
     var epoch: UInt64 = 0
     var scanCount: UInt64 = 0
-    private(set) var latest: Instant?
+    /// Time of the current event. Set on entry to `handle`.
+    private(set) var now = Instant.distantPast
+    /// Answer to the current event, in this order. Empty between events.
+    var actions: [PolicyAction] = []
     private var resumedAt: Instant?
     private var isStopped = false
 
-    public init(settings: PolicySettings = PolicySettings()) {
-        self.settings = settings
-        budget = ScanBudget(settings)
-    }
+    public init(settings: PolicySettings = PolicySettings()) { self.settings = settings }
 
     /// Takes in one event.
     /// - Returns: what is to be done now, in this order.
@@ -80,86 +81,84 @@ public struct FailoverPolicy: Sendable {
 
     private mutating func takeIn(_ events: some Collection<PolicyEvent>, at moment: Instant) -> [PolicyAction] {
         // A clock that goes back has not gone on.
-        let now = max(moment, latest ?? moment)
-        latest = now
+        now = max(moment, now)
         guard !isStopped else { return [] }
-        var actions: [PolicyAction] = []
+        defer { actions = [] }
         let wasAsleep = nextWake.map { now - $0 > settings.sleepSuspicion } ?? false
         // An event counts before an overdue timer: a success in hand is no time-out.
         if wasAsleep {
-            for event in (events + [.resumed]).inCanonicalOrder { apply(event, at: now, &actions) }
+            for event in (events + [.resumed]).inCanonicalOrder { apply(event) }
         } else {
-            for event in events { apply(event, at: now, &actions) }
+            for event in events { apply(event) }
         }
         nextWake = nil
-        if !isStopped { meetDeadlines(at: now, &actions) }
+        if !isStopped { meetDeadlines() }
         return actions
     }
 
-    private mutating func apply(_ event: PolicyEvent, at now: Instant, _ actions: inout [PolicyAction]) {
+    private mutating func apply(_ event: PolicyEvent) {
         switch event {
-        case .settings(let settings): follow(settings, at: now, &actions)
-        case .networks(let networks): replaceNetworks(networks, at: now, &actions)
+        case .settings(let settings): follow(settings)
+        case .networks(let networks): replaceNetworks(networks)
         case .remembered(let network, let frequency):
             if self.network(network) != nil { scanCache.remember(frequency, of: network) }
         case .verified(let network, let bssid):
             if self.network(network)?.usesPassphrase ?? false {
                 histories[network, default: NetworkHistory()].remember(bssid)
             }
-        case .interface(let isUp): interfaceChanged(isUp: isUp, at: now, &actions)
-        case .supplicant(let isAvailable): supplicantChanged(isAvailable: isAvailable, at: now, &actions)
-        case .spare(let isReady): spareChanged(isReady: isReady, at: now, &actions)
-        case .otherUplink(let uplink): otherUplinkChanged(uplink, at: now, &actions)
-        case .held(let isHeld): holdChanged(isHeld, at: now, &actions)
-        case .linkFound(let network, let accessPoint): adopt(network, accessPoint, at: now)
-        case .interrupted(let id, let target, let cameFrom): undo(id, target, cameFrom: cameFrom, at: now, &actions)
-        case .scanned(let id, let results): scanned(id: id, results, at: now, &actions)
-        case .scanFailed(let id): scanEnded(id: id, isComplete: false, at: now, &actions)
+        case .interface(let isUp): interfaceChanged(isUp: isUp)
+        case .supplicant(let isAvailable): supplicantChanged(isAvailable: isAvailable)
+        case .spare(let isReady): spareChanged(isReady: isReady)
+        case .otherUplink(let uplink): otherUplinkChanged(uplink)
+        case .held(let isHeld): holdChanged(isHeld)
+        case .linkFound(let network, let accessPoint): adopt(network, accessPoint)
+        case .interrupted(let id, let target, let cameFrom): undo(id, target, cameFrom: cameFrom)
+        case .scanned(let id, let results): scanned(id: id, results)
+        case .scanFailed(let id): scanEnded(id: id, isComplete: false)
         case .scanRefused(let id, let joinsUnseen):
-            scanRefused(id: id, joinsUnseen: joinsUnseen, at: now, &actions)
-        case .associated(let epoch, let accessPoint): happen(.associated(accessPoint), toLink: epoch, at: now, &actions)
-        case .joinFailed(let epoch, let failure): happen(.failed(failure), toLink: epoch, at: now, &actions)
-        case .linkLost(let end): happen(.lost(end), to: .inUse, at: now, &actions)
+            scanRefused(id: id, joinsUnseen: joinsUnseen)
+        case .associated(let epoch, let accessPoint): happen(.associated(accessPoint), toLink: epoch)
+        case .joinFailed(let epoch, let failure): happen(.failed(failure), toLink: epoch)
+        case .linkLost(let end): happen(.lost(end), to: .inUse)
         case .successorLost(let epoch):
-            if epoch == successor?.epoch { happen(.lost(.other), to: .successor, at: now, &actions) }
-        case .address(let isReady): happen(.address(isReady: isReady), to: .inUse, at: now, &actions)
+            if epoch == successor?.epoch { happen(.lost(.other), to: .successor) }
+        case .address(let isReady): happen(.address(isReady: isReady), to: .inUse)
         case .successorAddress(let epoch, let isReady):
-            if epoch == successor?.epoch { happen(.address(isReady: isReady), to: .successor, at: now, &actions) }
-        case .signal(let signal): measured(signal, at: now, &actions)
-        case .loss(let percent): lost(percent, at: now, &actions)
-        case .disassociationImminent(let time): askedToLeave(within: time, at: now, &actions)
-        case .transitionRequested: askedToMove(at: now, &actions)
+            if epoch == successor?.epoch { happen(.address(isReady: isReady), to: .successor) }
+        case .signal(let signal): measured(signal)
+        case .loss(let percent): lost(percent)
+        case .disassociationImminent(let time): askedToLeave(within: time)
+        case .transitionRequested: askedToMove()
         case .neighbour(let bssid, let frequency): heardOf(bssid, on: frequency)
-        case .probed(let epoch, let result): happen(.probed(result), toLink: epoch, at: now, &actions)
-        case .doubted(let epoch): happen(.doubted, toLink: epoch, at: now, &actions)
-        case .signingIn(let epoch, let end): happen(.signingIn(until: end), toLink: epoch, at: now, &actions)
-        case .postponed(let epoch, let moment): happen(.postponed(until: moment), toLink: epoch, at: now, &actions)
+        case .probed(let epoch, let result): happen(.probed(result), toLink: epoch)
+        case .doubted(let epoch): happen(.doubted, toLink: epoch)
+        case .signingIn(let epoch, let end): happen(.signingIn(until: end), toLink: epoch)
+        case .postponed(let epoch, let moment): happen(.postponed(until: moment), toLink: epoch)
         case .switchTo(let network, let id, let confirmWithin, let joinOnce):
-            begin(network, id: id, confirmWithin: confirmWithin, joinOnce: joinOnce, at: now, &actions)
-        case .confirmed(let id): confirmed(id, at: now, &actions)
-        case .resumed: if resumedAt != now { resume(at: now, &actions) }
-        case .tick: proceed(at: now, &actions)
+            begin(network, id: id, confirmWithin: confirmWithin, joinOnce: joinOnce)
+        case .confirmed(let id): confirmed(id)
+        case .resumed: if resumedAt != now { resume() }
+        case .tick: proceed()
         case .stop: isStopped = true
         }
     }
 
     /// Takes the next step that the present state calls for.
-    mutating func proceed(at now: Instant, _ actions: inout [PolicyAction]) {
+    mutating func proceed() {
         if command != nil {
-            pursueCommand(at: now, &actions)
+            pursueCommand()
         } else {
             switch phase {
-            case .offline: seek(at: now, &actions)
-            case .online(let link): reconsider(link, at: now, &actions)
+            case .offline: seek()
+            case .online(let link): reconsider(link)
             case .joining(let attempt), .waitingForAddress(let attempt, _):
-                seekReplacement(of: attempt, at: now, &actions)
+                seekReplacement(of: attempt)
             case .validating: break
             }
         }
     }
 
-    private mutating func replaceNetworks(_ networks: [KnownNetwork], at now: Instant, _ actions: inout [PolicyAction])
-    {
+    private mutating func replaceNetworks(_ networks: [KnownNetwork]) {
         guard networks != self.networks else { return }
         // A floor that rises is no reason to scan.
         if networks.count == self.networks.count, zip(networks, self.networks).allSatisfy({ $0.isRaised(from: $1) }) {
@@ -167,7 +166,7 @@ public struct FailoverPolicy: Sendable {
             scanCache.keep(networks)
             return
         }
-        if let target = successor?.network, !networks.contains(where: { $0.id == target }) { giveUpSuccessor(&actions) }
+        if let target = successor?.network, !networks.contains(where: { $0.id == target }) { giveUpSuccessor() }
         // A network in use stays in use until it is lost, also when it is no longer one to join.
         // No reference to a method of this large value: Swift 6.2.3 gives the copy that it makes for one back before it
         // is used.
@@ -187,7 +186,7 @@ public struct FailoverPolicy: Sendable {
         unseenScans = UnseenScans(next: now + settings.scanInterval.unseenDelay)
         // A link that is bad may be left for one that is new in the list, wherever that is.
         escape.startOver(at: now)
-        proceed(at: now, &actions)
+        proceed()
     }
 
     /// Whether the device belongs in the same network under another password now.
@@ -195,7 +194,7 @@ public struct FailoverPolicy: Sendable {
         networks.contains { $0.isPreferred && $0.id != network && $0.ssid == ssid(network) }
     }
 
-    private mutating func otherUplinkChanged(_ uplink: Uplink?, at now: Instant, _ actions: inout [PolicyAction]) {
+    private mutating func otherUplinkChanged(_ uplink: Uplink?) {
         guard uplink != otherUplink else { return }
         otherUplink = uplink
         if uplink == nil {
@@ -203,38 +202,37 @@ public struct FailoverPolicy: Sendable {
             if escape.since != nil { (escape.since, escape.next) = (now, now) }
             search.startOver(at: now, settings: settings)
         } else if command == nil {
-            giveUpSuccessor(&actions)
+            giveUpSuccessor()
         }
-        proceed(at: now, &actions)
+        proceed()
     }
 
-    private mutating func holdChanged(_ isHeld: Bool, at now: Instant, _ actions: inout [PolicyAction]) {
+    private mutating func holdChanged(_ isHeld: Bool) {
         guard isHeld != self.isHeld else { return }
         self.isHeld = isHeld
         if !isHeld { search.startOver(at: now, settings: settings) }
-        proceed(at: now, &actions)
+        proceed()
     }
 
     /// Goes by other settings from now on: everything is judged anew by them, and what is under way gets its time
     /// again.
-    private mutating func follow(_ new: PolicySettings, at now: Instant, _ actions: inout [PolicyAction]) {
+    private mutating func follow(_ new: PolicySettings) {
         var new = new
         // Whether there is anything to probe is not a matter of the policy.
         if settings.validation == nil || new.validation == nil { new.validation = settings.validation }
         guard new != settings, new.contradiction == nil else { return }
         settings = new
-        budget.adopt(new)
-        beginAnew(at: now, &actions)
+        beginAnew()
     }
 
     /// The machine slept, or was so busy that it might as well have: what was measured is old, and what was due was not
     /// done.
-    private mutating func resume(at now: Instant, _ actions: inout [PolicyAction]) {
+    private mutating func resume() {
         resumedAt = now
-        beginAnew(at: now, &actions)
+        beginAnew()
     }
 
-    private mutating func beginAnew(at now: Instant, _ actions: inout [PolicyAction]) {
+    private mutating func beginAnew() {
         if var scan {
             scan.deadline = now + settings.scanLimit
             self.scan = scan
@@ -242,9 +240,9 @@ public struct FailoverPolicy: Sendable {
         watchAnew()
         search.startOver(at: now, settings: settings)
         preferredReturn.scanAgain(at: now)
-        happen(.beginAnew, to: .inUse, at: now, &actions)
-        happen(.beginAnew, to: .successor, at: now, &actions)
-        proceed(at: now, &actions)
+        happen(.beginAnew, to: .inUse)
+        happen(.beginAnew, to: .successor)
+        proceed()
     }
 
     // MARK: Queries for the other parts
@@ -271,6 +269,8 @@ public struct FailoverPolicy: Sendable {
     /// Whether the device is in its network for this once, by a switch with `joinOnce`.
     public var isOnEphemeralNetwork: Bool { visit != nil }
 
+    func history(of network: NetworkID) -> NetworkHistory { histories[network] ?? NetworkHistory() }
+
     func network(_ id: NetworkID) -> KnownNetwork? { networks.first { $0.id == id } }
 
     func ssid(_ id: NetworkID?) -> SSID? {
@@ -281,8 +281,7 @@ public struct FailoverPolicy: Sendable {
     mutating func record(
         _ kind: PolicyDecision.Kind, from: NetworkID? = nil, to: NetworkID? = nil, fromBSSID: BSSID? = nil,
         toBSSID: BSSID? = nil, _ cause: PolicyDecision.Cause, signal: Int? = nil,
-        considered: [PolicyDecision.Consideration] = [], costs: PolicyDecision.Costs? = nil, at now: Instant,
-        _ actions: inout [PolicyAction]
+        considered: [PolicyDecision.Consideration] = [], costs: PolicyDecision.Costs? = nil
     ) {
         actions.append(
             .record(

@@ -17,13 +17,19 @@ public struct KnownNetwork: Hashable, Sendable, Codable {
     /// It has a password, or another credential, that opens its access points.
     public let usesPassphrase: Bool
     /// Its credential is a user's, for IEEE 802.1X, and opens nothing else.
-    public let isEnterprise: Bool
+    public var isEnterprise: Bool { enterprise ?? false }
+    /// Nil instead of false, which records leave out.
+    private let enterprise: Bool?
     public let isHidden: Bool
     /// The network that the device belongs in (the last commanded choice, or the one it was provisioned with): taken
     /// before equals, and returned to. At most one is.
     public let isPreferred: Bool
     /// The least that its access points must offer.
-    public let minimumSecurity: LinkProtection
+    public private(set) var minimumSecurity: LinkProtection
+
+    private enum CodingKeys: String, CodingKey {
+        case id, ssid, usesPassphrase, enterprise = "isEnterprise", isHidden, isPreferred, minimumSecurity = "floor"
+    }
 
     public init(
         id: NetworkID, ssid: SSID, usesPassphrase: Bool, isEnterprise: Bool = false, isHidden: Bool = false,
@@ -32,7 +38,7 @@ public struct KnownNetwork: Hashable, Sendable, Codable {
         self.id = id
         self.ssid = ssid
         self.usesPassphrase = usesPassphrase
-        self.isEnterprise = isEnterprise
+        enterprise = isEnterprise ? true : nil
         self.isHidden = isHidden
         self.isPreferred = isPreferred
         self.minimumSecurity = minimumSecurity
@@ -63,39 +69,8 @@ public struct KnownNetwork: Hashable, Sendable, Codable {
 
     /// Whether nothing but the floor differs from `other`, and that only upwards.
     func isRaised(from other: KnownNetwork) -> Bool {
-        minimumSecurity.isSuperset(of: other.minimumSecurity)
-            && KnownNetwork(
-                id: id, ssid: ssid, usesPassphrase: usesPassphrase, isEnterprise: isEnterprise, isHidden: isHidden,
-                isPreferred: isPreferred, minimumSecurity: other.minimumSecurity) == other
-    }
-}
-
-extension KnownNetwork {
-    private enum CodingKeys: String, CodingKey {
-        case id, ssid, usesPassphrase, isEnterprise, isHidden, isPreferred, minimumSecurity = "floor"
-    }
-
-    /// Records from before there were enterprise networks have no word about them.
-    public init(from decoder: any Decoder) throws {
-        let container = try decoder.container(keyedBy: CodingKeys.self)
-        self.init(
-            id: try container.decode(NetworkID.self, forKey: .id),
-            ssid: try container.decode(SSID.self, forKey: .ssid),
-            usesPassphrase: try container.decode(Bool.self, forKey: .usesPassphrase),
-            isEnterprise: try container.decodeIfPresent(Bool.self, forKey: .isEnterprise) ?? false,
-            isHidden: try container.decode(Bool.self, forKey: .isHidden),
-            isPreferred: try container.decode(Bool.self, forKey: .isPreferred),
-            minimumSecurity: try container.decode(LinkProtection.self, forKey: .minimumSecurity))
-    }
-
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(id, forKey: .id)
-        try container.encode(ssid, forKey: .ssid)
-        try container.encode(usesPassphrase, forKey: .usesPassphrase)
-        if isEnterprise { try container.encode(true, forKey: .isEnterprise) }
-        try container.encode(isHidden, forKey: .isHidden)
-        try container.encode(isPreferred, forKey: .isPreferred)
-        try container.encode(minimumSecurity, forKey: .minimumSecurity)
+        var lowered = self
+        lowered.minimumSecurity = other.minimumSecurity
+        return lowered == other && minimumSecurity.isSuperset(of: other.minimumSecurity)
     }
 }

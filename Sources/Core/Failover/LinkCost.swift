@@ -34,24 +34,17 @@ enum LinkCost {
 extension FailoverPolicy {
     /// Price of a roam within the network, which keeps address and connections.
     static let roamPrice = 0.2
-    /// Price of a join to an access point that the network's key has not opened: a third of `unprovenLimit`, because
+    /// Price of a join to an access point that the network's key has not opened: a third of `unverifiedLimit`, because
     /// most access points with the name belong to the network.
     private static let unverifiedPrice = 2.0
-    /// Longest expected way back to a network, in seconds. One slow join says little about the next.
-    private static let longestWayBack = 2.0
 
     /// Time for which observations count, longer than the longest wait between two scans.
     private static let benefitMemory = Duration.seconds(320)
 
     /// Price of a move to a network: the gap, and the connections that end. A join beside the link has no gap.
     func price(ofMoveTo network: NetworkID) -> Double {
-        let gap = isJoinedBeside(network) ? .zero : histories[network]?.moves.gap ?? SwitchStatistics.usualGap
+        let gap = isJoinedBeside(network) ? .zero : history(of: network).moves.gap ?? SwitchStatistics.usualGap
         return (gap + settings.movePrice).seconds
-    }
-
-    /// Price of losing a network some day, and of the move back to it.
-    func price(ofLossBackTo network: NetworkID) -> Double {
-        min(price(ofMoveTo: network), Self.longestWayBack) + settings.lossPrice.seconds
     }
 
     /// Price of the move from the link to an access point.
@@ -67,8 +60,8 @@ extension FailoverPolicy {
     var awayRate: Double { 1 / max(1, settings.preferredWorth.seconds) }
 
     /// Adds up what it costs to stay, beside each other access point that was seen lately.
-    mutating func countBenefit(of link: Link, at now: Instant) {
-        guard link.uselessness == nil, let level = comparableLevel(of: link, at: now) else {
+    mutating func countBenefit(of link: Link) {
+        guard link.uselessness == nil, let level = comparableLevel(of: link) else {
             return benefit.count([:], loss: 0, at: now)
         }
         let here = cost(at: level, on: link.accessPoint.frequency, link.network, loss: monitor.loss)
@@ -77,7 +70,7 @@ extension FailoverPolicy {
             for bss in scanCache.accessPoints(of: network.id, since: now - Self.benefitMemory)
             where bss.bssid != link.accessPoint.bssid {
                 savings[bss.bssid] =
-                    here - cost(of: bss, in: network.id, from: link) + risk(beside: bss, in: network.id, at: now)
+                    here - cost(of: bss, in: network.id, from: link) + risk(beside: bss, in: network.id)
             }
         }
         let weak = LinkCost.lossRate(at: level, on: link.accessPoint.frequency, settings: settings)
@@ -86,9 +79,9 @@ extension FailoverPolicy {
 
     /// Cost of a second on a weak link because it may break, beside an access point that is stronger by the margin.
     /// Only a new observation counts, so that one that was stronger by chance does not add up.
-    private func risk(beside bss: BSS, in network: NetworkID, at now: Instant) -> Double {
+    private func risk(beside bss: BSS, in network: NetworkID) -> Double {
         guard monitor.weakSince != nil else { return 0 }
-        guard objection(to: bss, of: network, at: now) == nil else { return -LinkCost.weak }
+        guard objection(to: bss, of: network) == nil else { return -LinkCost.weak }
         return now - bss.lastSeen <= Self.newness ? LinkCost.weak : 0
     }
 
@@ -110,7 +103,7 @@ extension FailoverPolicy {
     }
 
     /// The link's signal in dBm. While the link is fine, from the scan that also showed the others, if there was one.
-    func comparableLevel(of link: Link, at now: Instant) -> Int? {
+    func comparableLevel(of link: Link) -> Int? {
         guard !isTroubled else { return monitor.level }
         return scanCache.accessPoints(of: link.network, since: now - Self.benefitMemory)
             .first { $0.bssid == link.accessPoint.bssid }

@@ -13,6 +13,9 @@ import AgentModel
 ///                               validating -------+
 /// ```
 struct LinkMachine: Sendable, Hashable {
+    typealias Attempt = FailoverPolicy.Attempt
+    typealias Link = FailoverPolicy.Link
+
     private(set) var phase: FailoverPolicy.Phase
 
     init(_ phase: FailoverPolicy.Phase = .offline) { self.phase = phase }
@@ -56,21 +59,21 @@ struct LinkMachine: Sendable, Hashable {
         /// The link is the same, and its access point another one or on another channel.
         case moved(NetworkID, from: AccessPoint, to: AccessPoint)
         /// The attempt is over.
-        case failed(FailoverPolicy.Attempt, JoinFailure)
+        case failed(Attempt, JoinFailure)
         /// The network leads to what the device needs.
         case useful(NetworkID, AccessPoint)
         /// The link can be used.
-        case up(FailoverPolicy.Attempt, AccessPoint)
+        case up(Attempt, AccessPoint)
         /// A user has to sign in over the link, so it is used alone before it is validated.
-        case takesOver(FailoverPolicy.Attempt, AccessPoint)
+        case takesOver(Attempt, AccessPoint)
         /// A link in use is gone.
-        case lost(FailoverPolicy.Link, LinkEnd)
+        case lost(Link, LinkEnd)
         /// A link in use has lost its address for good.
-        case addressGone(FailoverPolicy.Link)
+        case addressGone(Link)
         /// A probe of a link in use has ended.
-        case found(FailoverPolicy.Link, Finding)
+        case found(Link, Finding)
         /// Everything about a link in use is judged anew.
-        case judgeAnew(FailoverPolicy.Link)
+        case judgeAnew(Link)
     }
 
     /// The result of a probe, for a link in use.
@@ -125,20 +128,16 @@ struct LinkMachine: Sendable, Hashable {
             attempt.validation = LinkValidation()
             phase = .waitingForAddress(attempt, accessPoint)
             return []
-        case (.address(let isReady), .online(var link)):
-            link.addressDeadline = isReady ? nil : link.addressDeadline ?? now + settings.addressLimit
-            phase = .online(link)
+        case (.address(let isReady), .online(let link)):
+            phase.link?.addressDeadline = isReady ? nil : link.addressDeadline ?? now + settings.addressLimit
             return []
 
-        case (.confirmed, .validating(var attempt, let accessPoint)):
-            attempt.isConfirmed = true
-            if attempt.isValidated { return [.up(attempt, accessPoint)] }
-            phase = .validating(attempt, accessPoint)
-            return []
-        case (.confirmed, .waitingForAddress(var attempt, let accessPoint)) where attempt.purpose == .commanded:
+        case (.confirmed, .validating(let attempt, let accessPoint)):
+            phase.attempt?.isConfirmed = true
+            return attempt.isValidated ? [.up(attempt, accessPoint)] : []
+        case (.confirmed, .waitingForAddress(let attempt, _)) where attempt.purpose == .commanded:
             // It came over the new network, whose address is away for the moment.
-            attempt.isConfirmed = true
-            phase = .waitingForAddress(attempt, accessPoint)
+            phase.attempt?.isConfirmed = true
             return [.progress(.waitingForAddress)]
 
         case (.commanded, _):
@@ -158,11 +157,9 @@ struct LinkMachine: Sendable, Hashable {
             }
             return probed(validation.isSigningIn ? .captive : .failed, context, for: &command)
         case (.probeMoment, _): return probe(context)
-        case (.doubted, .online(var link)):
+        case (.doubted, .online(let link)):
             // A link that is known to be useless cannot be doubted.
-            guard let rules = settings.validation, link.uselessness == nil else { return [] }
-            link.validation.doubted(at: now, rules)
-            phase = .online(link)
+            if let rules = settings.validation, link.uselessness == nil { phase.validation?.doubted(at: now, rules) }
             return []
         case (.signingIn(let end), _): return signingIn(until: end, context, for: &command)
         case (.postponed(let moment), _):
@@ -173,9 +170,7 @@ struct LinkMachine: Sendable, Hashable {
         }
     }
 
-    private mutating func associated(
-        _ attempt: FailoverPolicy.Attempt, _ accessPoint: AccessPoint, _ context: Context
-    ) -> [Outcome] {
+    private mutating func associated(_ attempt: Attempt, _ accessPoint: AccessPoint, _ context: Context) -> [Outcome] {
         let settings = context.settings
         var attempt = attempt
         let limit =
@@ -195,14 +190,7 @@ struct LinkMachine: Sendable, Hashable {
         var after = accessPoint
         if after.bssid == before.bssid, after.frequency == nil { after = before }
         guard after != before else { return [] }
-        switch phase {
-        case .offline, .joining: return []
-        case .waitingForAddress(let attempt, _): phase = .waitingForAddress(attempt, after)
-        case .validating(let attempt, _): phase = .validating(attempt, after)
-        case .online(var link):
-            link.accessPoint = after
-            phase = .online(link)
-        }
+        phase.accessPoint = after
         return [.moved(network, from: before, to: after)]
     }
 
@@ -211,21 +199,13 @@ struct LinkMachine: Sendable, Hashable {
         _ purpose: FailoverPolicy.Purpose, because cause: PolicyDecision.Cause? = nil, _ context: Context,
         for command: inout Command?
     ) -> [Outcome] {
+        phase.attempt?.purpose = purpose
+        if let cause { phase.attempt?.cause = cause }
         switch phase {
-        case .joining(var attempt):
-            attempt.serve(purpose, because: cause)
-            phase = .joining(attempt)
-            return []
-        case .waitingForAddress(var attempt, let accessPoint):
-            attempt.serve(purpose, because: cause)
-            phase = .waitingForAddress(attempt, accessPoint)
-            return [.progress(.waitingForAddress)]
-        case .validating(var attempt, let accessPoint):
-            attempt.serve(purpose, because: cause)
-            phase = .validating(attempt, accessPoint)
-            return [.progress(.validating)]
+        case .waitingForAddress: return [.progress(.waitingForAddress)]
+        case .validating: return [.progress(.validating)]
         case .online(let link) where context.isBeside:
-            let attempt = FailoverPolicy.Attempt(
+            let attempt = Attempt(
                 network: link.network, bssid: link.accessPoint.bssid, epoch: link.epoch, purpose: purpose,
                 cause: cause ?? .commanded, began: context.now,
                 deadline: link.addressDeadline ?? context.now + context.settings.addressLimit,
@@ -234,7 +214,7 @@ struct LinkMachine: Sendable, Hashable {
             // The probe from when it came does not count any more.
             return [.progress(.waitingForAddress)]
                 + (link.addressDeadline == nil ? validate(attempt, link.accessPoint, context, for: &command) : [])
-        case .offline, .online: return []
+        case .offline, .joining, .online: return []
         }
     }
 
@@ -251,21 +231,17 @@ struct LinkMachine: Sendable, Hashable {
     private mutating func beginAnew(_ context: Context) -> [Outcome] {
         let (settings, now) = (context.settings, context.now)
         switch phase {
-        case .offline, .validating: return []
-        case .joining(var attempt):
-            attempt.deadline = now + settings.joinLimit
-            phase = .joining(attempt)
-            return []
-        case .waitingForAddress(var attempt, let accessPoint):
-            attempt.deadline = now + max(settings.addressLimit, attempt.addressPatience)
-            phase = .waitingForAddress(attempt, accessPoint)
-            return []
+        case .offline, .validating: break
+        case .joining: phase.attempt?.deadline = now + settings.joinLimit
+        case .waitingForAddress(let attempt, _):
+            phase.attempt?.deadline = now + max(settings.addressLimit, attempt.addressPatience)
         case .online(var link):
             if settings.validation != nil { link.validation.askAgain(at: now) }
             if link.addressDeadline != nil { link.addressDeadline = now + settings.addressLimit }
             phase = .online(link)
             return [.judgeAnew(link)]
         }
+        return []
     }
 
     // MARK: Probes
@@ -278,32 +254,15 @@ struct LinkMachine: Sendable, Hashable {
         let isBrief = validation.isDoubted || phase.isOnTrial(at: context.now)
         let limit = isBrief ? rules.doubtLimit : rules.limit
         validation.asked(at: context.now, until: context.now + limit)
-        keep(validation)
+        phase.validation = validation
         return [.order(.probe(epoch: epoch, within: limit))]
     }
 
-    private mutating func keep(_ validation: LinkValidation) {
-        switch phase {
-        case .validating(var attempt, let accessPoint):
-            attempt.validation = validation
-            phase = .validating(attempt, accessPoint)
-        case .online(var link):
-            link.validation = validation
-            phase = .online(link)
-        case .offline, .joining, .waitingForAddress: break
-        }
-    }
-
-    private mutating func probed(
-        _ result: ProbeResult, _ context: Context, for command: inout Command?
-    ) -> [Outcome] {
+    private mutating func probed(_ result: ProbeResult, _ context: Context, for command: inout Command?) -> [Outcome] {
         guard let rules = context.settings.validation, let validation = phase.validation else { return [] }
         guard validation.isUnderWay || result == .online && validation.isDoubted else {
             // A good word that nothing asked for: on a link that is held to be useless it is worth a probe.
-            if result == .online, case .online(var link) = phase, link.uselessness != nil {
-                link.validation.hurry(at: context.now, rules)
-                phase = .online(link)
-            }
+            if result == .online, phase.link?.uselessness != nil { phase.validation?.hurry(at: context.now, rules) }
             return []
         }
         switch phase {
@@ -315,16 +274,14 @@ struct LinkMachine: Sendable, Hashable {
     }
 
     /// A login page is no verdict while a user is signing in, for as long as that may take.
-    private mutating func signingIn(
-        until end: Instant, _ context: Context, for command: inout Command?
-    ) -> [Outcome] {
+    private mutating func signingIn(until end: Instant, _ context: Context, for command: inout Command?) -> [Outcome] {
         guard let rules = context.settings.validation, var validation = phase.validation else { return [] }
         if case .validating(let attempt, _) = phase, attempt.isValidated { return [] }
         guard let end = validation.signingIn(until: end, at: context.now, rules) else {
             // Their time is over, and the login page is still there.
             return probed(.captive, context, for: &command)
         }
-        keep(validation)
+        phase.validation = validation
         // One more probe follows the signing in.
         allow(until: end + rules.limit, rules, for: &command)
         return []
@@ -338,21 +295,17 @@ struct LinkMachine: Sendable, Hashable {
         let now = context.now
         let next = min(max(moment, now + rules.retry), now + max(rules.interval, rules.retry))
         validation.askAgain(at: next)
-        keep(validation)
-        guard case .validating(var attempt, let accessPoint) = phase, !attempt.wasPostponed else { return }
-        attempt.wasPostponed = true
-        phase = .validating(attempt, accessPoint)
+        phase.validation = validation
+        guard case .validating(let attempt, _) = phase, !attempt.wasPostponed else { return }
+        phase.attempt?.wasPostponed = true
         allow(until: next + rules.limit, rules, for: &command)
     }
 
     /// Validation may take until then, as far as the command has time for it.
-    private mutating func allow(
-        until end: Instant, _ rules: PolicySettings.Validation, for command: inout Command?
-    ) {
-        guard case .validating(var attempt, let accessPoint) = phase else { return }
+    private mutating func allow(until end: Instant, _ rules: PolicySettings.Validation, for command: inout Command?) {
+        guard case .validating(let attempt, _) = phase else { return }
         let deadline = max(attempt.deadline, end)
-        attempt.deadline = command?.grant(rules.signInLimit, until: deadline) ?? deadline
-        phase = .validating(attempt, accessPoint)
+        phase.attempt?.deadline = command?.grant(rules.signInLimit, until: deadline) ?? deadline
     }
 
     // MARK: Before a link is in use
@@ -360,7 +313,7 @@ struct LinkMachine: Sendable, Hashable {
     /// Address and route are there. A commanded switch has to be validated, and so has a link that a living one is left
     /// for.
     private mutating func validate(
-        _ attempt: FailoverPolicy.Attempt, _ accessPoint: AccessPoint, _ context: Context, for command: inout Command?
+        _ attempt: Attempt, _ accessPoint: AccessPoint, _ context: Context, for command: inout Command?
     ) -> [Outcome] {
         var attempt = attempt
         guard let rules = context.settings.validation, !attempt.isValidated else {
@@ -377,7 +330,7 @@ struct LinkMachine: Sendable, Hashable {
     }
 
     private mutating func validated(
-        _ attempt: FailoverPolicy.Attempt, _ accessPoint: AccessPoint, _ result: ProbeResult,
+        _ attempt: Attempt, _ accessPoint: AccessPoint, _ result: ProbeResult,
         _ rules: PolicySettings.Validation, _ context: Context, for command: inout Command?
     ) -> [Outcome] {
         var attempt = attempt
@@ -404,7 +357,7 @@ struct LinkMachine: Sendable, Hashable {
     }
 
     private mutating func askForConfirmation(
-        _ attempt: FailoverPolicy.Attempt, _ accessPoint: AccessPoint, _ context: Context, for command: inout Command?
+        _ attempt: Attempt, _ accessPoint: AccessPoint, _ context: Context, for command: inout Command?
     ) -> [Outcome] {
         guard let confirmWithin = command?.confirmWithin, !attempt.isConfirmed else {
             return [.up(attempt, accessPoint)]
@@ -419,7 +372,7 @@ struct LinkMachine: Sendable, Hashable {
     // MARK: In use
 
     private mutating func found(
-        _ link: FailoverPolicy.Link, _ result: ProbeResult, _ rules: PolicySettings.Validation, _ context: Context
+        _ link: Link, _ result: ProbeResult, _ rules: PolicySettings.Validation, _ context: Context
     ) -> [Outcome] {
         var link = link
         let now = context.now

@@ -11,63 +11,72 @@ extension FailoverPolicy {
         case online(Link)
 
         /// The network that is being joined or is in use.
-        public var network: NetworkID? {
-            switch self {
-            case .offline: nil
-            case .joining(let attempt), .waitingForAddress(let attempt, _), .validating(let attempt, _): attempt.network
-            case .online(let link): link.network
-            }
-        }
+        public var network: NetworkID? { attempt?.network ?? link?.network }
 
         /// Marks what is heard of it.
-        public var epoch: UInt64? {
-            switch self {
-            case .offline: nil
-            case .joining(let attempt), .waitingForAddress(let attempt, _), .validating(let attempt, _): attempt.epoch
-            case .online(let link): link.epoch
+        public var epoch: UInt64? { attempt?.epoch ?? link?.epoch }
+
+        /// Setting it changes a phase that has an attempt, and no other.
+        var attempt: Attempt? {
+            get {
+                switch self {
+                case .joining(let attempt), .waitingForAddress(let attempt, _), .validating(let attempt, _): attempt
+                case .offline, .online: nil
+                }
+            }
+            set {
+                guard let newValue else { return }
+                switch self {
+                case .joining: self = .joining(newValue)
+                case .waitingForAddress(_, let accessPoint): self = .waitingForAddress(newValue, accessPoint)
+                case .validating(_, let accessPoint): self = .validating(newValue, accessPoint)
+                case .offline, .online: break
+                }
             }
         }
 
-        var attempt: Attempt? {
-            switch self {
-            case .joining(let attempt), .waitingForAddress(let attempt, _), .validating(let attempt, _): attempt
-            case .offline, .online: nil
-            }
+        /// The link in use. Setting it changes a phase that has one, and no other.
+        var link: Link? {
+            get { if case .online(let link) = self { link } else { nil } }
+            set { if let newValue, case .online = self { self = .online(newValue) } }
         }
 
         /// When it has taken too long.
-        var deadline: Instant? {
-            switch self {
-            case .offline: nil
-            case .joining(let attempt), .waitingForAddress(let attempt, _), .validating(let attempt, _):
-                attempt.deadline
-            case .online(let link): link.addressDeadline
-            }
-        }
+        var deadline: Instant? { attempt?.deadline ?? link?.addressDeadline }
 
-        /// Of a link that carries traffic.
+        /// Probes of a link that carries traffic.
         var validation: LinkValidation? {
-            switch self {
-            case .offline, .joining, .waitingForAddress: nil
-            case .validating(let attempt, _): attempt.validation
-            case .online(let link): link.validation
+            get { if case .validating(let attempt, _) = self { attempt.validation } else { link?.validation } }
+            set {
+                guard let newValue else { return }
+                if case .validating = self { attempt?.validation = newValue } else { link?.validation = newValue }
             }
         }
 
         /// Whether a link that worked was left for the preferred network just now: it has to lead somewhere at once, or the other one
         /// was better.
         func isOnTrial(at now: Instant) -> Bool {
-            guard case .online(let link) = self else { return false }
-            return link.cause == .preferred && now - link.since < Self.trial
+            link.map { $0.cause == .preferred && now - $0.since < Self.trial } ?? false
         }
 
         private static let trial = Duration.seconds(20)
 
-        public var accessPoint: AccessPoint? {
-            switch self {
-            case .offline, .joining: nil
-            case .waitingForAddress(_, let accessPoint), .validating(_, let accessPoint): accessPoint
-            case .online(let link): link.accessPoint
+        public internal(set) var accessPoint: AccessPoint? {
+            get {
+                switch self {
+                case .offline, .joining: nil
+                case .waitingForAddress(_, let accessPoint), .validating(_, let accessPoint): accessPoint
+                case .online(let link): link.accessPoint
+                }
+            }
+            set {
+                guard let newValue else { return }
+                switch self {
+                case .offline, .joining: break
+                case .waitingForAddress(let attempt, _): self = .waitingForAddress(attempt, newValue)
+                case .validating(let attempt, _): self = .validating(attempt, newValue)
+                case .online: link?.accessPoint = newValue
+                }
             }
         }
     }
@@ -103,11 +112,6 @@ extension FailoverPolicy {
         var leavesALivingLink = false
         /// No scan has shown that the network is there.
         var isUnseen = false
-
-        mutating func serve(_ purpose: Purpose, because cause: PolicyDecision.Cause?) {
-            self.purpose = purpose
-            if let cause { self.cause = cause }
-        }
     }
 
     enum Purpose: Sendable, Hashable {

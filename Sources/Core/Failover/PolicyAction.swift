@@ -51,7 +51,9 @@ public struct LinkTarget: Hashable, Sendable, Codable {
     /// Comes back with the outcome, so that an answer to an earlier order is known as such.
     public let epoch: UInt64
     /// Whether it is to be joined without a scan, for the radio does none.
-    public let isUnseen: Bool
+    public var isUnseen: Bool { unseen ?? false }
+    /// Nil instead of false, which records leave out.
+    private let unseen: Bool?
 
     public init(
         network: NetworkID, bssid: BSSID?, frequencies: [Frequency], offer: Security?, epoch: UInt64,
@@ -62,31 +64,12 @@ public struct LinkTarget: Hashable, Sendable, Codable {
         self.frequencies = frequencies
         self.offer = offer
         self.epoch = epoch
-        self.isUnseen = isUnseen
+        unseen = isUnseen ? true : nil
     }
 
-    // Records of before have no `isUnseen`.
-    public init(from decoder: any Decoder) throws {
-        let values = try decoder.container(keyedBy: CodingKeys.self)
-        network = try values.decode(NetworkID.self, forKey: .network)
-        bssid = try values.decodeIfPresent(BSSID.self, forKey: .bssid)
-        frequencies = try values.decode([Frequency].self, forKey: .frequencies)
-        offer = try values.decodeIfPresent(Security.self, forKey: .offer)
-        epoch = try values.decode(UInt64.self, forKey: .epoch)
-        isUnseen = try values.decodeIfPresent(Bool.self, forKey: .isUnseen) ?? false
+    private enum CodingKeys: String, CodingKey {
+        case network, bssid, frequencies, offer, epoch, unseen = "isUnseen"
     }
-
-    public func encode(to encoder: any Encoder) throws {
-        var values = encoder.container(keyedBy: CodingKeys.self)
-        try values.encode(network, forKey: .network)
-        try values.encodeIfPresent(bssid, forKey: .bssid)
-        try values.encode(frequencies, forKey: .frequencies)
-        try values.encodeIfPresent(offer, forKey: .offer)
-        try values.encode(epoch, forKey: .epoch)
-        if isUnseen { try values.encode(true, forKey: .isUnseen) }
-    }
-
-    private enum CodingKeys: String, CodingKey { case network, bssid, frequencies, offer, epoch, isUnseen }
 }
 
 public struct ScanOrder: Hashable, Sendable, Codable {

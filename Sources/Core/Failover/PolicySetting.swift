@@ -8,13 +8,14 @@ public struct PolicySetting: Sendable {
     public let name: String
     private let access: Access
 
+    /// Whether 0 contradicts itself.
+    private let isPositive: Bool
+
     private enum Access: Sendable {
         case isOn(Path<Bool>)
         case number(Quantity, Path<Int>)
         case duration(Path<Duration>)
-        /// Parts of `validation`, which is on as soon as one of them is set.
-        case validationNumber(Path<Int>)
-        case validationDuration(Path<Duration>)
+        case wait(Path<BackOff>, WritableKeyPath<BackOff, Duration> & Sendable)
         /// The setting has no effect any more.
         case removed
     }
@@ -23,24 +24,14 @@ public struct PolicySetting: Sendable {
         case signal, decibels, count
     }
 
-    private init(_ name: String, _ access: Access) {
+    private init(_ name: String, _ access: Access, isPositive: Bool = false) {
         self.name = name
         self.access = access
+        self.isPositive = isPositive
     }
 
-    static func isOn(_ name: String, _ path: Path<Bool>) -> Self { Self(name, .isOn(path)) }
-
-    static func number(_ name: String, _ quantity: Quantity, _ path: Path<Int>) -> Self {
-        Self(name, .number(quantity, path))
-    }
-
-    static func duration(_ name: String, _ path: Path<Duration>) -> Self { Self(name, .duration(path)) }
-
-    static func validationNumber(_ name: String, _ path: Path<Int>) -> Self { Self(name, .validationNumber(path)) }
-
-    static func validationDuration(_ name: String, _ path: Path<Duration>) -> Self {
-        Self(name, .validationDuration(path))
-    }
+    /// Whether it is a part of `validation`, which is on as soon as one of them is set.
+    private var isOfValidation: Bool { name.hasPrefix("validation.") }
 
     /// The setting with this name, or with a name that it had in the version before.
     public static func named(_ name: some StringProtocol) -> PolicySetting? {
@@ -62,8 +53,7 @@ public struct PolicySetting: Sendable {
 
     private static let removed: Set = [
         "criticalConfirmation", "weakConfirmation", "confirmationSamples", "fadingHorizon", "dampingStep",
-        "dampingWindow",
-        "dampingLimit", "lossLimit", "lossWindow",
+        "dampingWindow", "dampingLimit", "lossLimit", "lossWindow", "preferredConfirmation.last", "preferredProbation",
     ]
 
     private static func presentName(of name: some StringProtocol) -> String? {
@@ -77,7 +67,8 @@ public struct PolicySetting: Sendable {
         case "lookAgainDrop": "rescanDrop"
         case "hurry": "reconnectWindow"
         case "hurriedLook": "reconnectScan"
-        case "strangerLimit": "unprovenLimit"
+        case "strangerLimit", "unprovenLimit": "unverifiedLimit"
+        case "preferredConfirmation.first": "preferredConfirmation"
         default: nil
         }
     }
@@ -91,23 +82,41 @@ extension PolicySetting {
         switch access {
         case .isOn: "on or off"
         case .number(let quantity, _): quantity.form
-        case .duration: "a time with its unit, such as 30s or 1h30m"
-        case .validationNumber: Quantity.count.form
-        case .validationDuration: "a time of at least 1ms, such as 30s"
+        case .duration where isOfValidation: "a time of at least 1ms, such as 30s"
+        case .duration, .wait: "a time with its unit, such as 30s or 1h30m"
         case .removed: "a value"
         }
     }
 
     /// The value as `set` reads it; nil for a part of `validation` where that is off.
     public func value(in settings: PolicySettings) -> String? {
-        switch access {
+        if isOfValidation, !settings.isValidating { return nil }
+        return switch access {
         case .isOn(let path): settings[keyPath: path] ? "on" : "off"
         case .number(_, let path): "\(settings[keyPath: path])"
         case .duration(let path): settings[keyPath: path].inOneUnit
-        case .validationNumber(let path): settings.isValidating ? "\(settings[keyPath: path])" : nil
-        case .validationDuration(let path): settings.isValidating ? settings[keyPath: path].inOneUnit : nil
+        case .wait(let path, let part): settings[keyPath: path][keyPath: part].inOneUnit
         case .removed: nil
         }
+    }
+
+    /// The problem of a value that makes no sense by itself; nil if it does.
+    func contradiction(in settings: PolicySettings) -> PolicySettings.Contradiction? {
+        let problem: String? =
+            switch access {
+            case .number(_, let path):
+                isPositive && settings[keyPath: path] < 1
+                    ? "is \(settings[keyPath: path]), and must be at least 1" : nil
+            case .duration(let path): isPositive && settings[keyPath: path] <= .zero ? "must be longer than 0" : nil
+            case .wait(let path, let part): problem(of: settings[keyPath: path], part)
+            case .isOn, .removed: nil
+            }
+        return problem.map { PolicySettings.Contradiction(setting: name, problem: $0) }
+    }
+
+    private func problem(of wait: BackOff, _ part: KeyPath<BackOff, Duration>) -> String? {
+        if wait[keyPath: part] <= .zero { return "must be longer than 0" }
+        return part == \.last && wait.last < wait.first ? "is shorter than the first wait" : nil
     }
 
     /// Whether the values of several settings agree is for `PolicySettings.contradiction` to say.
@@ -117,17 +126,21 @@ extension PolicySetting {
         switch access {
         case .isOn(let path): assign(["on": true, "off": false][String(text)], to: path, in: &settings)
         case .number(let quantity, let path): assign(quantity.number(text), to: path, in: &settings)
-        case .duration(let path): assign(Duration(inUnits: text), to: path, in: &settings)
-        case .validationNumber(let path): assign(Quantity.count.number(text), to: path, in: &settings)
-        case .validationDuration(let path):
-            assign(Duration(inUnits: text).flatMap { $0 > .zero ? $0 : nil }, to: path, in: &settings)
+        case .duration(let path): assign(duration(text), to: path, in: &settings)
+        case .wait(let path, let part): assign(duration(text), to: part, in: &settings[keyPath: path])
         case .removed: !text.isEmpty
         }
     }
 
-    private func assign<Value>(_ value: Value?, to path: Path<Value>, in settings: inout PolicySettings) -> Bool {
+    private func duration(_ text: some StringProtocol) -> Duration? {
+        Duration(inUnits: text).flatMap { isOfValidation && $0 <= .zero ? nil : $0 }
+    }
+
+    private func assign<Root, Value>(_ value: Value?, to path: WritableKeyPath<Root, Value>, in root: inout Root)
+        -> Bool
+    {
         guard let value else { return false }
-        settings[keyPath: path] = value
+        root[keyPath: path] = value
         return true
     }
 }
@@ -157,106 +170,71 @@ extension PolicySetting.Quantity {
 
 extension PolicySetting {
     /// Every setting there is: one that was left out could make a replay decide otherwise for no reason that it knows.
-    public static let all: [PolicySetting] = [
-        thresholds("twoPointFour", \.twoPointFour.weak, \.twoPointFour.critical, \.twoPointFour.minimumSignal),
-        thresholds("five", \.five.weak, \.five.critical, \.five.minimumSignal),
-        decibels,
-        counts,
-        durations,
-        [.isOn("returnsToPreferred", \.returnsToPreferred), .isOn("keepsStandby", \.keepsStandby)],
-        backOff("preferredScan", \.preferredScan.first, \.preferredScan.last),
-        backOff("preferredConfirmation", \.preferredConfirmation.first, \.preferredConfirmation.last),
-        backOff("weakScan", \.weakScan.first, \.weakScan.last),
-        backOff("criticalScan", \.criticalScan.first, \.criticalScan.last),
-        backOff("scanInterval.unseen", \.scanInterval.unseen.first, \.scanInterval.unseen.last),
-        backOff("fullScan", \.fullScan.first, \.fullScan.last),
-        backOff("scanInterval.known", \.scanInterval.known.first, \.scanInterval.known.last),
-        backOff("retry", \.retry.first, \.retry.last),
-        backOff("wrongKeyBlock", \.wrongKeyBlock.first, \.wrongKeyBlock.last),
-        backOff("transientBlock", \.transientBlock.first, \.transientBlock.last),
-        backOff("failedMoveBlock", \.failedMoveBlock.first, \.failedMoveBlock.last),
-        backOff("fullBlock", \.fullBlock.first, \.fullBlock.last),
-        backOff("noAddressBlock", \.noAddressBlock.first, \.noAddressBlock.last),
-        backOff("noInternetBlock", \.noInternetBlock.first, \.noInternetBlock.last),
-        backOff("captiveBlock", \.captiveBlock.first, \.captiveBlock.last),
-        backOff("lastResort", \.lastResort.first, \.lastResort.last),
-        validation,
-    ].flatMap(\.self)
+    public static let all: [PolicySetting] =
+        signals.map { Self($0, .number(.signal, $1)) }
+        + decibels.map { Self($0, .number(.decibels, $1)) }
+        + [("margin", \.margin), ("roamMargin", \.roamMargin)].map {
+            Self($0, .number(.decibels, $1), isPositive: true)
+        }
+        + counts.map { Self($0, .number(.count, $1), isPositive: true) }
+        + times.map { Self($0, .duration($1)) } + positiveTimes.map { Self($0, .duration($1), isPositive: true) }
+        + [Self("returnsToPreferred", .isOn(\.returnsToPreferred)), Self("keepsStandby", .isOn(\.keepsStandby))]
+        + waits.flatMap { [Self($0 + ".first", .wait($1, \.first)), Self($0 + ".last", .wait($1, \.last))] }
+        + [Self("validation", .isOn(\.isValidating))]
+        + validationTimes.map { Self($0, .duration($1), isPositive: true) }
+        + [Self("validation.strikes", .number(.count, \.validationRules.strikes), isPositive: true)]
 
-    private static let decibels: [PolicySetting] = [
-        .number("margin", .decibels, \.margin),
-        .number("roamMargin", .decibels, \.roamMargin),
-        .number("recovery", .decibels, \.recovery),
-        .number("returnHeadroom", .decibels, \.returnHeadroom),
-        .number("rescanDrop", .decibels, \.rescanDrop),
-        .number("unblockGain", .decibels, \.unblockGain),
+    private static let signals: [(String, Path<Int>)] = [
+        ("twoPointFour.weak", \.twoPointFour.weak), ("twoPointFour.critical", \.twoPointFour.critical),
+        ("twoPointFour.minimumSignal", \.twoPointFour.minimumSignal), ("five.weak", \.five.weak),
+        ("five.critical", \.five.critical), ("five.minimumSignal", \.five.minimumSignal),
     ]
 
-    private static let counts: [PolicySetting] = [
-        .number("switchLimit", .count, \.switchLimit),
-        .number("roamLimit", .count, \.roamLimit),
-        .number("scanShare", .count, \.scanShare),
-        .number("weakScanShare", .count, \.weakScanShare),
-        .number("wrongKeyStrikes", .count, \.wrongKeyStrikes),
-        .number("transientStrikes", .count, \.transientStrikes),
-        .number("noAddressStrikes", .count, \.noAddressStrikes),
+    private static let decibels: [(String, Path<Int>)] = [
+        ("recovery", \.recovery), ("returnHeadroom", \.returnHeadroom), ("rescanDrop", \.rescanDrop),
+        ("unblockGain", \.unblockGain),
     ]
 
-    private static let durations: [PolicySetting] = [
-        .duration("calmSampling", \.calmSampling),
-        .duration("unsupervisedSampling", \.unsupervisedSampling),
-        .duration("alertSampling", \.alertSampling),
-        .duration("criticalSampling", \.criticalSampling),
-        .duration("commandPatience", \.commandPatience),
-        .duration("stayAfterCommand", \.stayAfterCommand),
-        .duration("betweenSwitches", \.betweenSwitches),
-        .duration("spareGrace", \.spareGrace),
-        .duration("switchLimitWindow", \.switchLimitWindow),
-        .duration("preferredProbation", \.preferredProbation),
-        .duration("movePrice", \.movePrice),
-        .duration("lossPrice", \.lossPrice),
-        .duration("preferredWorth", \.preferredWorth),
-        .duration("shortLink", \.shortLink),
-        .duration("reconnectWindow", \.reconnectWindow),
-        .duration("reconnectScan", \.reconnectScan),
-        .duration("unprovenLimit", \.unprovenLimit),
-        .duration("patienceAfter", \.patienceAfter),
-        .duration("patientFullScan", \.patientFullScan),
-        .duration("scanReserve", \.scanReserve),
-        .duration("scanInterval.unseenDelay", \.scanInterval.unseenDelay),
-        .duration("scanLimit", \.scanLimit),
-        .duration("joinLimit", \.joinLimit),
-        .duration("addressLimit", \.addressLimit),
-        .duration("addressLimitAfterLeaving", \.addressLimitAfterLeaving),
-        .duration("usefulProbation", \.usefulProbation),
-        .duration("freshness", \.freshness),
-        .duration("reappearance", \.reappearance),
-        .duration("sleepSuspicion", \.sleepSuspicion),
-        .duration("interfaceGrace", \.interfaceGrace),
+    private static let counts: [(String, Path<Int>)] = [
+        ("switchLimit", \.switchLimit), ("roamLimit", \.roamLimit), ("scanShare", \.scanShare),
+        ("weakScanShare", \.weakScanShare), ("wrongKeyStrikes", \.wrongKeyStrikes),
+        ("transientStrikes", \.transientStrikes), ("noAddressStrikes", \.noAddressStrikes),
     ]
 
-    private static let validation: [PolicySetting] = [
-        .isOn("validation", \.isValidating),
-        .validationDuration("validation.interval", \.validationRules.interval),
-        .validationDuration("validation.retry", \.validationRules.retry),
-        .validationNumber("validation.strikes", \.validationRules.strikes),
-        .validationDuration("validation.limit", \.validationRules.limit),
-        .validationDuration("validation.doubtLimit", \.validationRules.doubtLimit),
-        .validationDuration("validation.signInLimit", \.validationRules.signInLimit),
+    private static let times: [(String, Path<Duration>)] = [
+        ("commandPatience", \.commandPatience), ("stayAfterCommand", \.stayAfterCommand),
+        ("betweenSwitches", \.betweenSwitches), ("spareGrace", \.spareGrace),
+        ("switchLimitWindow", \.switchLimitWindow), ("movePrice", \.movePrice), ("lossPrice", \.lossPrice),
+        ("shortLink", \.shortLink), ("reconnectWindow", \.reconnectWindow), ("patienceAfter", \.patienceAfter),
+        ("patientFullScan", \.patientFullScan), ("scanReserve", \.scanReserve),
+        ("scanInterval.unseenDelay", \.scanInterval.unseenDelay),
+        ("addressLimitAfterLeaving", \.addressLimitAfterLeaving), ("usefulProbation", \.usefulProbation),
+        ("freshness", \.freshness), ("reappearance", \.reappearance),
     ]
 
-    private static func thresholds(
-        _ band: String, _ weak: Path<Int>, _ critical: Path<Int>, _ minimumSignal: Path<Int>
-    ) -> [PolicySetting] {
-        [
-            .number("\(band).weak", .signal, weak), .number("\(band).critical", .signal, critical),
-            .number("\(band).minimumSignal", .signal, minimumSignal),
-        ]
-    }
+    private static let positiveTimes: [(String, Path<Duration>)] = [
+        ("calmSampling", \.calmSampling), ("unsupervisedSampling", \.unsupervisedSampling),
+        ("alertSampling", \.alertSampling), ("criticalSampling", \.criticalSampling),
+        ("preferredConfirmation", \.preferredConfirmation), ("preferredWorth", \.preferredWorth),
+        ("reconnectScan", \.reconnectScan), ("unverifiedLimit", \.unverifiedLimit), ("scanLimit", \.scanLimit),
+        ("joinLimit", \.joinLimit), ("addressLimit", \.addressLimit), ("sleepSuspicion", \.sleepSuspicion),
+        ("interfaceGrace", \.interfaceGrace),
+    ]
 
-    private static func backOff(_ name: String, _ first: Path<Duration>, _ last: Path<Duration>) -> [PolicySetting] {
-        [.duration("\(name).first", first), .duration("\(name).last", last)]
-    }
+    private static let validationTimes: [(String, Path<Duration>)] = [
+        ("validation.interval", \.validationRules.interval), ("validation.retry", \.validationRules.retry),
+        ("validation.limit", \.validationRules.limit), ("validation.doubtLimit", \.validationRules.doubtLimit),
+        ("validation.signInLimit", \.validationRules.signInLimit),
+    ]
+
+    private static let waits: [(String, Path<BackOff>)] = [
+        ("preferredScan", \.preferredScan), ("weakScan", \.weakScan), ("criticalScan", \.criticalScan),
+        ("scanInterval.unseen", \.scanInterval.unseen), ("fullScan", \.fullScan),
+        ("scanInterval.known", \.scanInterval.known), ("retry", \.retry), ("wrongKeyBlock", \.wrongKeyBlock),
+        ("transientBlock", \.transientBlock), ("failedMoveBlock", \.failedMoveBlock), ("fullBlock", \.fullBlock),
+        ("noAddressBlock", \.noAddressBlock), ("noInternetBlock", \.noInternetBlock), ("captiveBlock", \.captiveBlock),
+        ("lastResort", \.lastResort),
+    ]
 }
 
 extension PolicySettings {

@@ -60,9 +60,8 @@ public struct PolicySettings: Hashable, Sendable {
     /// While the device is not in its preferred network, it scans for that one: every `first` at the beginning, and
     /// less often as time goes on, but at least every `last`.
     public var preferredScan = BackOff(first: .seconds(4), last: .seconds(60))
-    /// The device returns to it when every scan found it good for this long; longer after every return that did not
-    /// last.
-    public var preferredConfirmation = BackOff(first: .seconds(30), last: .seconds(3600))
+    /// The device returns to it when every scan found it good for this long.
+    public var preferredConfirmation = Duration.seconds(30)
     /// It is good this many dB above where it would be weak.
     public var returnHeadroom = 6
     /// What moves cost beside the time without a link, as the time of an outage: the connections that end with a move, and the
@@ -70,8 +69,6 @@ public struct PolicySettings: Hashable, Sendable {
     public var movePrice = Duration.milliseconds(500)
     public var lossPrice = Duration.milliseconds(800)
     public var preferredWorth = Duration.seconds(600)
-    /// A return that did not last this long was wrong; one that lasted four times as long was right.
-    public var preferredProbation = Duration.seconds(3600)
 
     /// Whether networks are tried for what the device needs, once they are up; nil if nothing can be probed.
     public var validation: Validation?
@@ -141,7 +138,7 @@ public struct PolicySettings: Hashable, Sendable {
     /// From the order to join until the access point has let the device in.
     public var joinLimit = Duration.seconds(20)
     /// The same for an access point that the network's key has never opened, where it has opened others.
-    public var unprovenLimit = Duration.seconds(6)
+    public var unverifiedLimit = Duration.seconds(6)
     /// From there until there are an address and a route.
     public var addressLimit = Duration.seconds(15)
     /// The same where a living link was given up for it, and never longer; dhcpcd as it comes takes 6 to 7 s.
@@ -205,7 +202,8 @@ extension PolicySettings {
 
     /// The first contradiction among the settings; nil if there is none.
     public var contradiction: Contradiction? {
-        Pair.allCases.lazy.compactMap { contradiction(in: $0) }.first ?? contradictionOfNumbers ?? contradictionOfWaits
+        Pair.allCases.lazy.compactMap { contradiction(in: $0) }.first
+            ?? PolicySetting.all.lazy.compactMap { $0.contradiction(in: self) }.first ?? contradictionOfNumbers
     }
 
     /// The conflict between two settings; nil if they agree.
@@ -227,63 +225,16 @@ extension PolicySettings {
         }
     }
 
-    /// Numbers that have to be one at least: a margin of nothing is a dance between equals.
     private var contradictionOfNumbers: Contradiction? {
-        let numbers = [
-            ("margin", margin), ("roamMargin", roamMargin),
-            ("switchLimit", switchLimit), ("roamLimit", roamLimit),
-            ("wrongKeyStrikes", wrongKeyStrikes), ("transientStrikes", transientStrikes),
-            ("noAddressStrikes", noAddressStrikes), ("scanShare", scanShare),
-            ("weakScanShare", weakScanShare),
-            ("validation.strikes", validation?.strikes ?? 1),
-        ]
         if let strikes = validation?.strikes, strikes > LinkValidation.lookBack {
             return Contradiction(
                 setting: "validation.strikes",
                 problem: "is \(strikes), and only the last \(LinkValidation.lookBack) probes count")
         }
-        return numbers.first { $0.1 < 1 }.map {
-            Contradiction(setting: $0.0, problem: "is \($0.1), and must be at least 1")
-        }
-    }
-
-    private var contradictionOfWaits: Contradiction? {
         if weakScanShare < scanShare {
             return Contradiction(setting: "weakScanShare", problem: "is less than scanShare, the share of a good link")
         }
-        if scanReserve < ScanBudget.firstFullScan {
-            return Contradiction(setting: "scanReserve", problem: "is too short for one scan of all channels")
-        }
-        let times = [
-            ("calmSampling", calmSampling), ("unsupervisedSampling", unsupervisedSampling),
-            ("alertSampling", alertSampling), ("criticalSampling", criticalSampling), ("scanLimit", scanLimit),
-            ("preferredWorth", preferredWorth), ("joinLimit", joinLimit), ("unprovenLimit", unprovenLimit),
-            ("reconnectScan", reconnectScan),
-            ("addressLimit", addressLimit), ("interfaceGrace", interfaceGrace),
-            ("sleepSuspicion", sleepSuspicion), ("validation.interval", validation?.interval ?? .seconds(1)),
-            ("validation.retry", validation?.retry ?? .seconds(1)),
-            ("validation.limit", validation?.limit ?? .seconds(1)),
-            ("validation.doubtLimit", validation?.doubtLimit ?? .seconds(1)),
-            ("validation.signInLimit", validation?.signInLimit ?? .seconds(1)),
-        ]
-        if let (name, _) = times.first(where: { $0.1 <= .zero }) {
-            return Contradiction(setting: name, problem: "must be longer than 0")
-        }
-        let backOffs = [
-            ("weakScan", weakScan), ("criticalScan", criticalScan), ("scanInterval.unseen", scanInterval.unseen),
-            ("fullScan", fullScan),
-            ("scanInterval.known", scanInterval.known), ("retry", retry),
-            ("preferredScan", preferredScan), ("preferredConfirmation", preferredConfirmation),
-            ("wrongKeyBlock", wrongKeyBlock), ("transientBlock", transientBlock), ("fullBlock", fullBlock),
-            ("noAddressBlock", noAddressBlock), ("noInternetBlock", noInternetBlock), ("captiveBlock", captiveBlock),
-            ("failedMoveBlock", failedMoveBlock),
-            ("lastResort", lastResort),
-        ]
-        if let (name, _) = backOffs.first(where: { $0.1.first <= .zero }) {
-            return Contradiction(setting: "\(name).first", problem: "must be longer than 0")
-        }
-        return backOffs.first { $0.1.last < $0.1.first }.map {
-            Contradiction(setting: "\($0.0).last", problem: "is shorter than the first wait")
-        }
+        guard scanReserve < ScanBudget.firstFullScan else { return nil }
+        return Contradiction(setting: "scanReserve", problem: "is too short for one scan of all channels")
     }
 }

@@ -13,10 +13,6 @@ public struct RefusedScans: Sendable, Hashable {
     private(set) var pauseEnd: Instant?
     /// Whether the radio joins a network that no scan has shown.
     private(set) var joinsUnseen = false
-    /// The networks that were tried in this round, which each has one turn in.
-    private var tried: Set<NetworkID> = []
-    private var roundBegan: Instant?
-    private(set) var nextRound: Instant?
     /// Whether the history says already that networks are joined unseen.
     var isReported = false
 
@@ -36,21 +32,6 @@ public struct RefusedScans: Sendable, Hashable {
 
     /// Whether networks are joined that no scan has shown.
     var isBlind: Bool { joinsUnseen && count >= Self.run }
-
-    /// Of those that can be joined, the first that has not had its turn in this round.
-    func next(of networks: [NetworkID]) -> NetworkID? { networks.first { !tried.contains($0) } ?? networks.first }
-
-    /// It is a network's turn.
-    /// - Parameters:
-    ///   - networks: all that can be joined.
-    ///   - wait: from one round to the next at the least.
-    mutating func tries(_ network: NetworkID, of networks: [NetworkID], wait: Duration, at now: Instant) {
-        if tried.isEmpty { roundBegan = now }
-        tried.insert(network)
-        guard networks.allSatisfy(tried.contains) else { return nextRound = nil }
-        nextRound = roundBegan.map { $0 + wait }
-        tried = []
-    }
 }
 
 // While scans are refused the device joins what it knows where that was last seen: the radio's firmware looks for it by
@@ -60,45 +41,44 @@ extension FailoverPolicy {
     var canScan: Bool { scan == nil && refusedScans.pauseEnd == nil }
 
     /// The policy's own scan was refused, or has not ended in time.
-    mutating func scanRefused(
-        id: UInt64, joinsUnseen: Bool, at now: Instant, _ actions: inout [PolicyAction]
-    ) {
+    mutating func scanRefused(id: UInt64, joinsUnseen: Bool) {
         guard scan?.order.id == id else { return }
         refusedScans.refused(joinsUnseen: joinsUnseen, at: now)
         // wpa_supplicant scans before it joins, in vain as well.
         if refusedScans.isBlind, case .joining(let attempt) = phase, attempt.purpose == .automatic, !attempt.isUnseen {
             self.scan = nil
-            refusedScans.tries(attempt.network, of: unseenNetworks, wait: .zero, at: now)
-            join(attempt.network, at: nil, isUnseen: true, purpose: .automatic, cause: attempt.cause, at: now, &actions)
+            join(attempt.network, at: nil, isUnseen: true, purpose: .automatic, cause: attempt.cause)
             refusedScans.isReported = true
             return
         }
-        scanEnded(id: id, isComplete: false, at: now, &actions)
+        scanEnded(id: id, isComplete: false)
     }
 
     /// When the next network is joined unseen; nil where none is to be.
     var unseenMoment: Instant? {
-        guard refusedScans.isBlind, let since = refusedScans.since, !unseenNetworks.isEmpty else { return nil }
+        guard refusedScans.isBlind, let since = refusedScans.since, let network = nextUnseen else { return nil }
+        let tried = triedAt(network)
+        let wait = settings.scanInterval.known.wait(after: tried - since, part: Search.patience)
         // A scan that is under way is refused at once, or works.
-        return [since, refusedScans.nextRound, scan.map { $0.since + Self.scanPatience }].compactMap(\.self).max()
+        return max(tried >= since ? tried + wait : since, scan.map { $0.since + Self.scanPatience } ?? since)
     }
 
     private static let scanPatience = Duration.seconds(1)
 
-    /// Networks whose place is known and which nothing is held against, the one that the device belongs in first.
-    private var unseenNetworks: [NetworkID] {
-        let known = networks.map(\.id).filter { network in
-            !scanCache.places(of: network).isEmpty && !(latest.map { isBlocked(network, at: $0) } ?? false)
-        }
-        return known.filter { $0 == preferred } + known.filter { $0 != preferred }
+    /// Of the networks whose place is known and which nothing is held against, the one that was tried longest ago since
+    /// scans are refused, the preferred one first.
+    private var nextUnseen: NetworkID? {
+        let known = networks.map(\.id).filter { !scanCache.places(of: $0).isEmpty && !isBlocked($0, at: now) }
+        return (known.filter { $0 == preferred } + known).min { triedUnseen($0) < triedUnseen($1) }
     }
 
-    mutating func joinUnseen(at now: Instant, _ actions: inout [PolicyAction]) {
-        let networks = unseenNetworks
-        guard let network = refusedScans.next(of: networks), let since = refusedScans.since else { return }
-        let wait = settings.scanInterval.known.wait(after: now - since, part: Search.patience)
-        refusedScans.tries(network, of: networks, wait: wait, at: now)
-        join(network, at: nil, isUnseen: true, purpose: .automatic, cause: search.cause, at: now, &actions)
+    private func triedUnseen(_ network: NetworkID) -> Instant {
+        max(triedAt(network), refusedScans.since ?? .distantPast)
+    }
+
+    mutating func joinUnseen() {
+        guard let network = nextUnseen else { return }
+        join(network, at: nil, isUnseen: true, purpose: .automatic, cause: search.cause)
         refusedScans.isReported = true
     }
 
@@ -107,18 +87,13 @@ extension FailoverPolicy {
 
     /// Whether the join with this epoch goes to an access point that was just seen, and whose signal is good.
     public func isNear(_ epoch: UInt64) -> Bool {
-        guard let attempt, attempt.epoch == epoch, let bssid = attempt.bssid, let now = latest else { return false }
+        guard let attempt, attempt.epoch == epoch, let bssid = attempt.bssid else { return false }
         return scanCache.accessPoints(of: attempt.network, since: now - settings.freshness - settings.joinLimit)
             .contains { $0.bssid == bssid && quality(of: $0) == .good }
     }
 
     /// Whether an attempt that was made unseen has shown that its network is there. Else its failure says nothing.
     func saysSomething(_ failure: JoinFailure) -> Bool {
-        switch failure {
-        case .wrongKey, .certificateRefused, .noAddress, .captive, .noInternet: true
-        case .accessPointFull, .notFound, .lessSecure, .unsupportedSecurity, .rejected, .timeout, .linkLost,
-            .unconfirmed, .interrupted, .supplicantUnavailable, .interfaceDown:
-            false
-        }
+        [.wrongKey, .certificateRefused, .noAddress, .captive, .noInternet].contains(failure)
     }
 }

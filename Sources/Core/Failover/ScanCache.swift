@@ -25,7 +25,7 @@ struct ScanCache {
         let frequency: Frequency
         /// Whether an access point was there that the network's key has opened, or the device was there in earlier
         /// days.
-        var isProven: Bool
+        var isVerified: Bool
     }
 
     /// A refusal is told for so long: its channel is scanned only when all are, which is after five minutes at times.
@@ -42,15 +42,15 @@ struct ScanCache {
 
     /// A time stamp from the future would make a observation fresh for ever.
     ///
-    /// - Parameter proven: the access points of each network that its key has opened.
+    /// - Parameter verified: the access points of each network that its key has opened.
     mutating func note(
-        _ results: [BSS], of networks: [KnownNetwork], proven: (NetworkID) -> ProvenAccessPoints, at now: Instant
+        _ results: [BSS], of networks: [KnownNetwork], verified: (NetworkID) -> VerifiedAccessPoints, at now: Instant
     ) {
         // The weakest first, so that the strongest is the latest place.
         for bss in results.sorted(by: { ($0.signal, $1.bssid) < ($1.signal, $0.bssid) })
         where bss.lastSeen <= now + .seconds(1) {
             for network in networks {
-                if network.matches(bss) { note(bss, of: network.id, proven: proven(network.id)) }
+                if network.matches(bss) { note(bss, of: network.id, verified: verified(network.id)) }
                 if let failure = network.refusal(of: bss) { note(Refusal(bss: bss, failure: failure), of: network.id) }
             }
         }
@@ -61,7 +61,7 @@ struct ScanCache {
         refused[network] = refusal
     }
 
-    private mutating func note(_ bss: BSS, of network: NetworkID, proven: ProvenAccessPoints) {
+    private mutating func note(_ bss: BSS, of network: NetworkID, verified: VerifiedAccessPoints) {
         let known = observations[network]?[bss.bssid]
         if let known, known.bss.lastSeen > bss.lastSeen { return }
         let before = known.flatMap { known in
@@ -69,10 +69,10 @@ struct ScanCache {
             return age == .zero ? known.before : age <= Self.memory ? known.bss.signal : nil
         }
         observations[network, default: [:]][bss.bssid] = Observation(bss: bss, before: before)
-        observations[network]?.forgetEarliest(beyond: Self.accessPointsPerNetwork, but: proven.contains) {
+        observations[network]?.forgetEarliest(beyond: Self.accessPointsPerNetwork, but: verified.contains) {
             $0.bss.lastSeen
         }
-        note(bss.frequency, of: network, isProven: proven.contains(bss.bssid))
+        note(bss.frequency, of: network, isVerified: verified.contains(bss.bssid))
     }
 
     /// An access point that the device is at has gone to another channel.
@@ -82,18 +82,18 @@ struct ScanCache {
                 bssid: bssid, ssid: bss.ssid, frequency: frequency, signal: bss.signal, lastSeen: bss.lastSeen,
                 security: bss.security, protection: bss.protection, mobility: bss.mobility)
         }
-        note(frequency, of: network, isProven: true)
+        note(frequency, of: network, isVerified: true)
     }
 
     /// Access points that the key has not opened push nothing out of memory but one another.
-    mutating func note(_ frequency: Frequency, of network: NetworkID, isProven: Bool) {
+    mutating func note(_ frequency: Frequency, of network: NetworkID, isVerified: Bool) {
         var places = frequencies[network, default: []]
         let known = places.first { $0.frequency == frequency }
-        if let known, known.frequency == places.first?.frequency, known.isProven || !isProven { return }
+        if let known, known.frequency == places.first?.frequency, known.isVerified || !isVerified { return }
         places.removeAll { $0.frequency == frequency }
-        places.insert(Place(frequency: frequency, isProven: isProven || known?.isProven ?? false), at: 0)
+        places.insert(Place(frequency: frequency, isVerified: isVerified || known?.isVerified ?? false), at: 0)
         if places.count > Self.frequenciesPerNetwork {
-            places.remove(at: places.dropFirst().lastIndex { !$0.isProven } ?? places.count - 1)
+            places.remove(at: places.dropFirst().lastIndex { !$0.isVerified } ?? places.count - 1)
         }
         frequencies[network] = places
     }
@@ -102,7 +102,7 @@ struct ScanCache {
     mutating func remember(_ frequency: Frequency, of network: NetworkID) {
         guard !places(of: network).contains(frequency), places(of: network).count < Self.frequenciesPerNetwork
         else { return }
-        frequencies[network, default: []].append(Place(frequency: frequency, isProven: true))
+        frequencies[network, default: []].append(Place(frequency: frequency, isVerified: true))
     }
 
     mutating func keep(_ networks: [KnownNetwork]) {
@@ -154,18 +154,18 @@ struct ScanCache {
         observations.values.lazy.compactMap { $0[bssid]?.bss.mobility }.first
     }
 
-    func latest(of network: NetworkID, preferring proven: ProvenAccessPoints = ProvenAccessPoints()) -> BSS? {
+    func latest(of network: NetworkID, preferring verified: VerifiedAccessPoints = VerifiedAccessPoints()) -> BSS? {
         func latest(of observations: some Sequence<BSS>) -> BSS? {
             observations.max { ($0.lastSeen, $0.signal, $1.bssid) < ($1.lastSeen, $1.signal, $0.bssid) }
         }
         guard let all = observations[network]?.values.map(\.bss), let newest = latest(of: all) else { return nil }
-        let best = latest(of: all.filter { proven.contains($0.bssid) })
+        let best = latest(of: all.filter { verified.contains($0.bssid) })
         return best.flatMap { newest.lastSeen - $0.lastSeen <= Self.memory ? $0 : nil } ?? newest
     }
 
     /// The channels of a network: first those where its key opened an access point, and of each kind the latest first.
     func places(of network: NetworkID) -> [Frequency] {
         let places = frequencies[network, default: []]
-        return (places.filter(\.isProven) + places.filter { !$0.isProven }).map(\.frequency)
+        return (places.filter(\.isVerified) + places.filter { !$0.isVerified }).map(\.frequency)
     }
 }

@@ -55,34 +55,34 @@ extension FailoverPolicy {
     }
 
     /// Joins the best other network that was seen just now, or scans for one.
-    mutating func seekStandby(beside link: Link, at now: Instant, _ actions: inout [PolicyAction]) {
+    mutating func seekStandby(beside link: Link) {
         guard isStandbyWanted, command == nil, canScan, let next = standby.next, next <= now else { return }
-        if let best = bestStandby(beside: link, at: now, since: now - Standby.freshness) {
+        if let best = bestStandby(beside: link, since: now - Standby.freshness) {
             standby.lookAgain(at: now)
-            join(best.network.id, at: best.bss, purpose: .standby, cause: .standby, at: now, &actions)
+            join(best.network.id, at: best.bss, purpose: .standby, cause: .standby)
             return
         }
         let places = places(besides: link.network)
         guard !standby.hasScanned, !places.isEmpty else { return standby.failed(at: now) }
-        if orderScan(places, reason: .standby, at: now, &actions) {
-            standby.hasScanned = true
+        if let later = orderScan(places, reason: .standby) {
+            standby.wait(until: later)
         } else {
-            standby.wait(until: now + budget.wait(for: places, isUrgent: false))
+            standby.hasScanned = true
         }
     }
 
     /// Another network under another name: what ends the one ends the other otherwise.
-    private func bestStandby(beside link: Link, at now: Instant, since start: Instant) -> Candidate? {
+    private func bestStandby(beside link: Link, since start: Instant) -> Candidate? {
         accessPoints(at: now, since: start).first { candidate in
             candidate.network.id != link.network && candidate.network.ssid != ssid(link.network)
                 && candidate.rank.reputation == .sound && candidate.rank.quality <= .usable
                 && isOpen(candidate, at: now)
-                && !(histories[candidate.network.id]?.isDoubted(candidate.bss.bssid, at: now) ?? false)
+                && !history(of: candidate.network.id).isDistrusted(candidate.bss.bssid, at: now)
         }
     }
 
     /// The link beside the one in use has an address, and leads where it has to.
-    mutating func standsBy(_ attempt: Attempt, _ accessPoint: AccessPoint, at now: Instant) {
+    mutating func standsBy(_ attempt: Attempt, _ accessPoint: AccessPoint) {
         histories[attempt.network, default: NetworkHistory()].worked(at: accessPoint.bssid)
         // It is not asked again where it leads: it carries no traffic of the device, and should cost none.
         successorLink = LinkMachine(
@@ -94,37 +94,32 @@ extension FailoverPolicy {
     }
 
     /// The network that stood by is gone, or of no use.
-    mutating func standbyEnded(at now: Instant, _ actions: inout [PolicyAction]) {
-        giveUpSuccessor(&actions)
+    mutating func standbyEnded() {
+        giveUpSuccessor()
         standby.ended(at: now)
     }
 
-    mutating func foundOfStandby(
-        _ finding: LinkMachine.Finding, on link: Link, at now: Instant, _ actions: inout [PolicyAction]
-    ) {
+    mutating func foundOfStandby(_ finding: LinkMachine.Finding, on link: Link) {
         switch finding {
         case .open: break
         case .useful, .usefulAgain: histories[link.network]?.wasUseful(over: link.accessPoint.bssid, at: now)
         case .useless(let failure):
             histories[link.network]?.wasUseless(
                 failure, over: link.accessPoint.bssid, at: now, settings: settings)
-            standbyEnded(at: now, &actions)
+            standbyEnded()
         }
     }
 
     /// Leaves a link in use that lives for the network that stands by, or is joined to.
-    mutating func leaveForStandby(
-        _ network: NetworkID, because cause: PolicyDecision.Cause, at now: Instant, _ actions: inout [PolicyAction]
-    ) {
+    mutating func leaveForStandby(_ network: NetworkID, because cause: PolicyDecision.Cause) {
         record(
             .join, from: current, to: network, fromBSSID: phase.accessPoint?.bssid,
-            toBSSID: successor?.accessPoint?.bssid, cause, considered: considerations(choosing: network, at: now),
-            at: now, &actions)
-        happen(.wanted(cause), to: .successor, at: now, &actions)
+            toBSSID: successor?.accessPoint?.bssid, cause, considered: considerations(choosing: network))
+        happen(.wanted(cause), to: .successor)
     }
 
     /// The link in use is gone, and the one beside it is the link now: the next event does not wait for a probe.
-    mutating func fallToStandby(because cause: PolicyDecision.Cause, at now: Instant) {
+    mutating func fallToStandby(because cause: PolicyDecision.Cause) {
         switch phase {
         case .online(let standing):
             let attempt = Attempt(
@@ -137,7 +132,7 @@ extension FailoverPolicy {
             .waitingForAddress(let attempt, _) where attempt.purpose == .standby,
             .validating(let attempt, _) where attempt.purpose == .standby:
             var command: Command?
-            _ = link.handle(.wanted(cause), context(of: link, isBeside: false, at: now), for: &command)
+            _ = link.handle(.wanted(cause), context(of: link, isBeside: false), for: &command)
         default: break
         }
     }

@@ -15,9 +15,6 @@ struct SwitchBenefit: Hashable, Sendable {
 
     subscript(bssid: BSSID) -> Double { sums[bssid] ?? 0 }
 
-    /// Whether an access point would be better.
-    var isPositive: Bool { sums.values.contains { $0 > 0 } }
-
     /// - Parameters:
     ///   - savings: cost saved in each second by being there. The sum of any other access point starts again.
     ///   - loss: share of frames that the link loses.

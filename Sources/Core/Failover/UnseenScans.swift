@@ -22,7 +22,7 @@ struct UnseenScans: Sendable, Hashable {
 
     /// When all channels are scanned though all networks were seen: less often where no access point could carry more than the link does.
     func nextSurvey(since start: Instant, carriesAll: Bool, settings: PolicySettings) -> Instant {
-        let first = start + (carriesAll ? Self.patience : StrongerScans.first)
+        let first = start + (carriesAll ? Self.patience : FailoverPolicy.beforeStrongerScan)
         let further = surveyedAt.map { $0 + settings.scanInterval.unseen.last * (carriesAll ? 4 : 1) }
         return max(first, further ?? first, next ?? first)
     }
@@ -38,12 +38,12 @@ extension FailoverPolicy {
     /// Whether a network of the list was never seen.
     var isOneUnseen: Bool { networks.contains { scanCache.places(of: $0.id).isEmpty } }
 
-    mutating func scanForUnseen(_ link: Link, at now: Instant, _ actions: inout [PolicyAction]) {
+    mutating func scanForUnseen(_ link: Link) {
         guard canScan, let next = nextUnseenScan(link), next <= now else { return }
-        guard isOneUnseen || budget.canSpare([], at: now), orderScan([], reason: .unseen, at: now, &actions) else {
-            unseenScans.next = now + budget.wait(for: [], isUrgent: false)
-            return
+        if let later = orderScan([], reason: .unseen, isSparing: !isOneUnseen) {
+            unseenScans.next = later
+        } else {
+            unseenScans.ordered(at: now, settings: settings)
         }
-        unseenScans.ordered(at: now, settings: settings)
     }
 }

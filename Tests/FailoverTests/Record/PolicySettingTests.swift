@@ -84,7 +84,8 @@ import Testing
             ("preferredLook.first", "preferredScan.first"), ("regretBlock.last", "failedMoveBlock.last"),
             ("twoPointFour.floor", "twoPointFour.minimumSignal"), ("five.floor", "five.minimumSignal"),
             ("lookAgainDrop", "rescanDrop"), ("hurry", "reconnectWindow"), ("hurriedLook", "reconnectScan"),
-            ("strangerLimit", "unprovenLimit"),
+            ("strangerLimit", "unverifiedLimit"), ("unprovenLimit", "unverifiedLimit"),
+            ("preferredConfirmation.first", "preferredConfirmation"),
         ]
         for (old, new) in renamed {
             #expect(PolicySetting.named(old)?.name == new)
@@ -98,7 +99,7 @@ import Testing
         let text = #"{"hurry":"2s","margin":"9","preferredLook.first":"5s","strangerLimit":"7s"}"#
         var expected = PolicySettings()
         (expected.reconnectWindow, expected.margin) = (.seconds(2), 9)
-        (expected.preferredScan.first, expected.unprovenLimit) = (.seconds(5), .seconds(7))
+        (expected.preferredScan.first, expected.unverifiedLimit) = (.seconds(5), .seconds(7))
         #expect(try OutsideJSON.decode(PolicySettings.self, from: Array(text.utf8), nesting: 2) == expected)
         #expect(ScanOrder.Reason(rawValue: "survey") == .unseen)
     }

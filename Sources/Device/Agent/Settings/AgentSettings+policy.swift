@@ -20,7 +20,7 @@ extension PolicySettings {
         noInternetBlock.setFirst(with: reader.seconds(.noInternetRetry))
         let confirmation = reader.seconds(.returnConfirmation)
         returnsToPreferred = confirmation > .zero
-        if returnsToPreferred { preferredConfirmation.setFirst(with: confirmation) }
+        if returnsToPreferred { preferredConfirmation = confirmation }
         keepsStandby = reader.choice(.standby) == StandbyChoice.always
         spareGrace = reader.seconds(.spareGrace)
         validation = Validation(from: &reader)

@@ -231,7 +231,7 @@ extension Setting {
         "How many times a minute a device with little traffic checks its access point. Each check wakes the "
             + "processor; 0: rely on the kernel and the firmware to detect lost links.")
     static let returnConfirmation = seconds(
-        "RETURN_CONFIRM_S", 0...86_400, standard: policy.preferredConfirmation.first, .onReload,
+        "RETURN_CONFIRM_S", 0...86_400, standard: policy.preferredConfirmation, .onReload,
         "How long the preferred network must be good before the device returns to it; 0: never return without a "
             + "command.")
     static let stayAfterCommand = seconds(
