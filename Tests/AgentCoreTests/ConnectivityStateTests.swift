@@ -210,6 +210,8 @@ import Testing
         #expect(bench.policyEvents == nil, "nothing is decided by it")
         bench.now = bench.now + .seconds(60)
         #expect(bench.handle(.timer).contains("ask source"))
+        bench.answer(.source(.online, cost: 1000))
+        #expect(bench.handle(.uplinksJudged).contains("ask source"), "it is checked when it fails, too")
     }
 
     @Test func noAnswerIsHeardTwice() {

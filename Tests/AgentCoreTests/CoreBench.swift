@@ -254,6 +254,8 @@ extension Effect {
         case .follow(.other(let uplink), _): "follow \(uplink)"
         case .standsBy(let station, let isStandingBy): "\(station) \(isStandingBy ? "stands by" : "is awake")"
         case .leaveSuccessorProbe: "leave successor probe"
+        case .checkUplinks(let uplinks): (["check uplinks"] + uplinks.map(\.interface)).joined(separator: " ")
+        case .prefer(let uplink): "prefer \(uplink?.interface ?? "none")"
         case .probe: "probe"
         case .probeSuccessor(_, let station, _): "probe \(station)"
         case .checkRadio(let station): "check radio \(station)"

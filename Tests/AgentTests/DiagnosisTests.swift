@@ -51,6 +51,13 @@ import Testing
         #expect(results[1] == .doubtful && results[2] == .good)
     }
 
+    @Test func aCableThatFailedBesideAGoodNetworkIsDoubtful() {
+        var facts = Self.good
+        facts.failedUplinks = ["eth0": .timedOut]
+        let step = facts.steps.first { $0.layer == .internet }
+        #expect(step?.result == .doubtful && step?.found.contains("eth0") == true && step?.remedy != nil)
+    }
+
     @Test func belowWhatIsNotJoinedNothingIsBlamed() {
         // The others are asked by another way out, where there is one.
         for association in [DiagnosisFacts.Association.notConnected(known: 2), .joining("HomeNet")] {

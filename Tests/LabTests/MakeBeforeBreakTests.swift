@@ -287,7 +287,7 @@ extension Radios {
         @Test(.extended) func aWeakLinkIsKeptWhileACableCarriesTheTraffic() async throws {
             try await scenario("weak link beside a cable", accessPoints: 2) { lab in
                 let house = try await House(lab, backupSignal: -40)
-                let cable = try await lab.cable()
+                let cable = try await lab.cable(to: lab.upstream())
                 try await eventually(within: .seconds(10), "the device to notice the cable") {
                     house.device.status?.uplink == .wired
                 }

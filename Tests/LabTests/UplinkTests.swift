@@ -39,7 +39,7 @@ extension Radios {
                 let house = try await House(lab)
                 #expect(house.device.status?.flags == [.canUpdateBackups, .canSwitch])
 
-                let cable = try await lab.cable()
+                let cable = try await lab.cable(to: lab.upstream())
                 try await expectRefusal(house, while: .wired) { $0 != nil }
                 try cable.pull()
                 let modem = try await lab.modem()
@@ -59,7 +59,7 @@ extension Radios {
         @Test(.extended) func wiFiMovesBesideACableWhereThatIsAskedFor() async throws {
             try await scenario("Wi-Fi moves beside a cable", accessPoints: 2) { lab in
                 let house = try await House(lab)
-                let cable = try await lab.cable()
+                let cable = try await lab.cable(to: lab.upstream())
                 try await eventually(within: .seconds(10), "the device to notice its cable") {
                     house.device.status?.uplink == .wired
                 }
@@ -141,31 +141,32 @@ extension Radios {
             }
         }
 
-        /// Nothing is behind the modem. Beside it Wi-Fi leads on; then it is all there is.
+        /// A modem without credit: nothing that is sent over it is answered. Wi-Fi keeps the traffic while it leads on.
         // covers: seed/reach-flags
-        @Test(.extended) func aModemIsPluggedInAndOut() async throws {
-            try await scenario("modem in and out") { lab in
+        @Test func aModemHasNoCredit() async throws {
+            try await scenario("modem without credit") { lab in
                 let upstream = try await lab.upstream()
                 let home = try await lab.accessPoint("HomeNet", security: .open, channel: 1)
                 try await home.connect(to: upstream)
                 try await home.powerOn()
                 let device = try await Device.atHome(home, in: lab, settings: Self.servers(of: upstream))
                 try await device.broker(.ready, within: .seconds(15))
+                let address = try #require(await lab.station.address)
                 let modem = try await lab.modem()
-                try await device.connectivity(within: .seconds(10), "a way that costs money") {
-                    $0.reachability.contains([.reachable, .isCellular])
-                }
-                try await eventually(within: .seconds(10), "the modem to carry the traffic") {
-                    device.status?.uplink == .cellular
-                }
+                try await lab.station.seen(as: "\(address)", within: .seconds(10))
                 let beside = try await device.network()
-                #expect(beside.carrier == nil && beside.state == .online)
-                #expect(beside.connectivity?.level == .target, "by Wi-Fi")
+                #expect(beside.uplink == .wifi && beside.carrier == nil && beside.state == .online)
+                #expect(beside.flags == [.canUpdateBackups, .canSwitch])
+                #expect(beside.connectivity?.level == .target)
+                // Long after the modem has failed its checks.
+                try await Task.sleep(for: .seconds(15))
+                try await lab.station.seen(as: "\(address)", within: .seconds(3))
                 try await home.powerOff()
                 try await device.connectivity(within: .seconds(30), "the modem to lead nowhere") {
                     $0.reachability.contains([.reachable, .isCellular]) && $0.level == .lan && $0.internet == .no
                         && $0.targets.allSatisfy { !$0.isOnline }
                 }
+                #expect(device.status?.uplink == .cellular)
                 try modem.remove()
                 try await device.connectivity(within: .seconds(10), "nothing to be left") {
                     !$0.reachability.contains(.reachable) && $0.level == nil
@@ -176,8 +177,114 @@ extension Radios {
                     $0.reachability == .reachable && $0.level == .target
                 }
                 #expect(device.status?.uplink == .wifi)
-                let address = try #require(await lab.station.address)
-                try await lab.station.seen(as: "\(address)", within: .seconds(10))
+            }
+        }
+
+        /// Waits until traffic of programs goes over Wi-Fi, and the status says so.
+        private func expectWiFi(_ lab: Lab, _ device: Device, within limit: Duration) async throws {
+            let address = try #require(await lab.station.address)
+            try await lab.station.seen(as: "\(address)", within: limit)
+            try await eventually(within: .seconds(2), "the status to name Wi-Fi") {
+                device.status?.uplink == .wifi && device.status?.flags == [.canUpdateBackups, .canSwitch]
+            }
+        }
+
+        private func expectCable(_ lab: Lab, _ device: Device, within limit: Duration) async throws {
+            try await lab.station.seen(as: "\(Cable.address)", within: limit)
+            try await eventually(within: .seconds(2), "the status to name the cable") {
+                device.status?.uplink == .wired && device.status?.flags == .canUpdateBackups
+            }
+        }
+
+        private func ownRoutes(_ lab: Lab) async throws -> String {
+            try await lab.station.ip(["route", "show", "table", "main", "proto", "175"])
+        }
+
+        // covers: rule/uplink-validated
+        @Test func aCablesRouterLosesItsUpstream() async throws {
+            try await scenario("cable without upstream", accessPoints: 2) { lab in
+                let upstream = try await lab.upstream()
+                let house = try await House(lab, upstream: upstream, settings: Self.servers(of: upstream))
+                try await house.device.broker(.ready, within: .seconds(15))
+                let mark = house.mark
+                let cable = try await lab.cable(to: upstream)
+                try await expectCable(lab, house.device, within: .seconds(10))
+                #expect(try await ownRoutes(lab).isEmpty)
+                var lost = ContinuousClock.now
+                try cable.loseUpstream()
+                try await expectWiFi(lab, house.device, within: .seconds(10))
+                lab.report("altnet: a cable loses its upstream, until Wi-Fi carries the traffic", .now - lost)
+                #expect(try await house.device.commandLine(["status"]).contains("internet: yes"))
+                lost = .now
+                try cable.recover()
+                try await expectCable(lab, house.device, within: .seconds(60))
+                lab.report("altnet: a cable's upstream is back, until it carries the traffic", .now - lost)
+                #expect(try await ownRoutes(lab).isEmpty)
+                house.expectWay([], since: mark)
+                // The agent leaves while Wi-Fi carries the traffic: the cable's routes are as before.
+                try cable.loseUpstream()
+                try await expectWiFi(lab, house.device, within: .seconds(10))
+                #expect(try await !ownRoutes(lab).isEmpty)
+                await house.device.stop()
+                #expect(try await ownRoutes(lab).isEmpty)
+                #expect(try await !lab.station.ip(["rule"]).contains("lookup 2586"))
+                try cable.pull()
+            }
+        }
+
+        // covers: rule/uplink-validated
+        @Test func aCableRequiresASignIn() async throws {
+            try await scenario("captive cable", accessPoints: 2) { lab in
+                let upstream = try await lab.upstream()
+                let house = try await House(lab, upstream: upstream, settings: Self.servers(of: upstream))
+                try await house.device.broker(.ready, within: .seconds(15))
+                let mark = house.mark
+                let cable = try await lab.cable(to: upstream)
+                try await expectCable(lab, house.device, within: .seconds(10))
+                try await cable.requireSignIn(upstream)
+                try await expectWiFi(lab, house.device, within: .seconds(10))
+                #expect(house.device.status?.connectivity?.internet == .yes)
+                try cable.recover()
+                try await expectCable(lab, house.device, within: .seconds(60))
+                house.expectWay([], since: mark)
+                try cable.pull()
+            }
+        }
+
+        /// Cable and Wi-Fi fail in turn, and a cable that fails again and again is trusted later each time.
+        // covers: rule/uplink-validated
+        @Test(.extended) func cableAndWiFiFailInTurn() async throws {
+            try await scenario("cable and Wi-Fi fail in turn") { lab in
+                let upstream = try await lab.upstream()
+                let home = try await lab.accessPoint("HomeNet", security: .open, channel: 1)
+                try await home.connect(to: upstream)
+                try await home.powerOn()
+                let device = try await Device.atHome(home, in: lab, settings: Self.servers(of: upstream))
+                try await device.broker(.ready, within: .seconds(15))
+                let cable = try await lab.cable(to: upstream)
+                try await expectCable(lab, device, within: .seconds(10))
+                var returns: [Duration] = []
+                for _ in 0..<2 {
+                    try cable.loseUpstream()
+                    try await expectWiFi(lab, device, within: .seconds(10))
+                    let back = ContinuousClock.now
+                    try cable.recover()
+                    try await expectCable(lab, device, within: .seconds(90))
+                    returns.append(.now - back)
+                }
+                #expect(returns[1] > returns[0] + .seconds(5), "\(returns)")
+                // Wi-Fi loses the internet while it carries the traffic.
+                try cable.loseUpstream()
+                try await expectWiFi(lab, device, within: .seconds(10))
+                try await home.cutInternet()
+                try await device.connectivity(within: .seconds(60), "Wi-Fi to lead nowhere") { $0.internet == .no }
+                try cable.recover()
+                try await lab.station.seen(as: "\(Cable.address)", within: .seconds(120))
+                try cable.loseUpstream()
+                try await home.restoreInternet()
+                try await expectWiFi(lab, device, within: .seconds(120))
+                try cable.pull()
+                try await expectWiFi(lab, device, within: .seconds(5))
             }
         }
 
@@ -191,7 +298,7 @@ extension Radios {
                 try await device.start()
                 let manager = try await lab.modemManager(
                     project + "/Tests/Servers/modem-manager", helper: project + "/board/systemd/altnet-modem")
-                let cable = try await lab.cable()
+                let cable = try await lab.cable(to: lab.upstream())
                 let modem = try await lab.modem(metric: 20)
                 try await eventually(within: .seconds(20), "the modem to be told beside the cable") {
                     device.status?.uplink == .wired && device.status?.modem?.state == .connected

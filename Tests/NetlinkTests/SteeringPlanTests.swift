@@ -99,4 +99,81 @@ import Testing
         #expect(plan.rules.count == 1)
         #expect(plan.routes.count { $0.table == 25_863 } == 3, "with the link-local network")
     }
+
+    // MARK: The preferred uplink
+
+    private var cable: InterfaceAddress { address([10, 9, 0, 2], on: 7) }
+
+    private func preferring(
+        _ preferred: Int, _ routes: [DefaultRoute], stations: [Int?] = [3], addresses: [InterfaceAddress]? = nil
+    ) -> [OwnRoute] {
+        self.preferred(
+            SteeringPlan(
+                stations: stations, used: 3, addresses: addresses ?? [home, cable], defaultRoutes: routes,
+                preferred: preferred, carriers: [3, 4, 7]))
+    }
+
+    // covers: rule/route-preferred
+    @Test func thePreferredUplinkComesBeforeACable() throws {
+        let routes = preferring(3, [homeRoute, route([10, 9, 0, 1], on: 7, metric: 100)])
+        #expect(routes.map(\.metric) == [99] && routes.first?.index == 3)
+        #expect(routes.first?.gateway == homeRoute.gateway && routes.first?.source == IPAddress(bytes: home.bytes))
+    }
+
+    /// Or else a strict reverse path filter drops the answers to checks through the cable.
+    @Test func packetsOfTheCablesAddressLeaveByTheCable() {
+        let plan = SteeringPlan(
+            stations: [3], used: 3, addresses: [home, cable],
+            defaultRoutes: [homeRoute, route([10, 9, 0, 1], on: 7, metric: 100)], preferred: 3, carriers: [3, 7])
+        #expect(Set(plan.rules.map(\.table)) == [25_863, 25_865, main])
+        let early = plan.rules.filter { $0.table == main }
+        #expect(early.count == 2 && early.allSatisfy { $0.skipsDefaultRoutes && $0.priority < 25_863 })
+        #expect(plan.routes.filter { $0.table == 25_865 }.allSatisfy { $0.index == 7 })
+    }
+
+    @Test func oneStationNeedsNoRouteOfItsOwn() {
+        let plan = SteeringPlan(stations: [3], used: 3, addresses: [home], defaultRoutes: [homeRoute])
+        #expect(preferred(plan).isEmpty && Set(plan.rules.map(\.table)) == [25_863, main])
+    }
+
+    /// Cable and Wi-Fi of one router.
+    @Test func theSameNetworkByCableBelongsToThePreferredUplink() {
+        let twin = address([10, 1, 0, 77], on: 7)
+        let routes = SteeringPlan(
+            stations: [3], used: 3, addresses: [home, twin],
+            defaultRoutes: [homeRoute, route([10, 1, 0, 1], on: 7, metric: 100)], preferred: 3, carriers: [3, 7]
+        ).routes.filter { $0.table == main && $0.prefixLength == 24 }
+        #expect(routes.map(\.index) == [3] && routes.map(\.metric) == [0])
+    }
+
+    /// The kernel puts the newer of two such routes first.
+    @Test func aCableWithoutMetricIsPassedToo() {
+        #expect(preferring(3, [homeRoute, route([10, 9, 0, 1], on: 7, metric: 0)]).map(\.metric) == [0])
+    }
+
+    @Test func ipv6HasNoMetricBelowOne() {
+        let gateway: [UInt8] = [0xfe, 0x80] + [UInt8](repeating: 0, count: 13) + [1]
+        let own = route(gateway, on: 3, metric: 2048)
+        #expect(preferring(3, [own, route(gateway, on: 7, metric: 1024)]).map(\.metric) == [1023])
+        #expect(preferring(3, [own, route(gateway, on: 7, metric: 1)]).isEmpty)
+    }
+
+    /// The VPN's default route stays the best.
+    @Test func aTunnelIsNoRival() {
+        let routes = [homeRoute, route([10, 9, 0, 1], on: 7, metric: 100), route([10, 8, 0, 1], on: 9, metric: 50)]
+        #expect(preferring(3, routes).map(\.metric) == [99])
+    }
+
+    @Test func aModemComesBeforeBothStations() throws {
+        let modem = route([10, 9, 0, 1], on: 7, metric: 5000)
+        let routes = preferring(
+            7, [homeRoute, backupRoute, modem], stations: [3, 4], addresses: [home, backup, cable])
+        let best = try #require(routes.min { $0.metric < $1.metric })
+        #expect(best.index == 7 && routes.filter { $0.metric == best.metric }.count == 1)
+    }
+
+    @Test func withoutRivalsNothingIsPreferred() {
+        #expect(preferring(3, [homeRoute]).isEmpty)
+        #expect(preferring(7, [homeRoute]).isEmpty)
+    }
 }

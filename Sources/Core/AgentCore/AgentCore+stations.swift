@@ -229,10 +229,12 @@ extension AgentCore {
 
     /// Sends the policy the other uplink, and whether the Wi-Fi links have addresses.
     mutating func checkRoutes() {
-        if kernel.otherUplink != lastPublished.otherUplink {
-            lastPublished.otherUplink = kernel.otherUplink
-            sendToPolicy(.otherUplink(lastPublished.otherUplink))
+        let uplink = reliableUplink
+        if uplink != lastPublished.otherUplink {
+            lastPublished.otherUplink = uplink
+            sendToPolicy(.otherUplink(uplink))
         }
+        followPath()
         checkAddress()
     }
 

@@ -69,6 +69,7 @@ package struct AgentCore: Sendable {
     var setupAccessPoint = SetupAccessPointState()
     var rotation = PasswordRotation()
     var wakeGuard = WakeGuard()
+    var uplinkChoice = UplinkChoice()
     private(set) var ledger: MetricsLedger
 
     /// Time of the current event, set on entry to `handle`.
@@ -113,6 +114,7 @@ package struct AgentCore: Sendable {
     package mutating func handle(_ event: AgentEvent, kernel: KernelSnapshot, at now: ClockReading) -> [Effect] {
         (self.kernel, self.now) = (kernel, now)
         dispatch(event)
+        reviewUplinks()
         reviewMinimumSecurity()
         reviewStaged()
         reviewSetupAccessPoint()
@@ -128,6 +130,7 @@ package struct AgentCore: Sendable {
         case .radio(let station, let event): if station == inUse { handle(event) } else { handleSpare(event) }
         case .route(let event): handle(event)
         case .modemChanged: checkRoutes()
+        case .uplinksJudged(let verdicts): judged(verdicts)
         case .supplicant(let station, let event): if station == inUse { handle(event) } else { handleSpare(event) }
         case .configuratorLeft(let station): if station == inUse { configuratorLeft() }
         case .ipv4(let station, let event): handle(event, of: station)
@@ -194,7 +197,8 @@ package struct AgentCore: Sendable {
 
     private mutating func setToWork() {
         sendToPolicy(.interface(isUp: isInterfaceUp))
-        lastPublished.otherUplink = kernel.otherUplink
+        uplinkChoice.isAtWork = true
+        lastPublished.otherUplink = reliableUplink
         sendToPolicy(.otherUplink(lastPublished.otherUplink))
         emit(.startSupplicants)
         reviewHandover()
@@ -210,6 +214,7 @@ package struct AgentCore: Sendable {
         setupAccessPoint.wish = nil
         switches.accepted = nil
         claims.stop()
+        stopUplinks()
         signal = nil
         for timer in lastPublished.timers { wait(timer, until: nil) }
         writeStatistics()

@@ -26,6 +26,8 @@ package enum AgentEvent: Sendable {
     case route(RouteEvent)
     /// The state of a modem has changed. The kernel snapshot contains the new state.
     case modemChanged
+    /// Verdicts on the uplinks of `Effect.checkUplinks`; an uplink without a verdict is missing.
+    case uplinksJudged([UplinkCandidate: UplinkVerdict])
     case supplicant(StationID, SupplicantEvent)
     /// The switch to the network of an Easy Connect configurator was started or refused.
     case configuratorLeft(StationID)

@@ -89,6 +89,10 @@ package enum Effect: Sendable {
     case follow(TrafficPath, name: String)
     /// Set whether the station's link is only on standby, with power save.
     case standsBy(StationID, Bool)
+    /// Check these uplinks other than Wi-Fi, and no others. `AgentEvent.uplinksJudged` reports the verdicts.
+    case checkUplinks([UplinkCandidate])
+    /// Route traffic over this uplink, whatever the metrics of others; nil for the kernel's choice.
+    case prefer(UplinkCandidate?)
     case leaveSuccessorProbe
     case probe(epoch: UInt64, within: Duration)
     case probeSuccessor(epoch: UInt64, StationID, within: Duration)

@@ -11,6 +11,18 @@ package struct StationID: Hashable, Sendable, ExpressibleByStringLiteral, Custom
     package var description: String { interface }
 }
 
+/// An interface with a default route over which traffic can leave the device.
+package struct UplinkCandidate: Hashable, Sendable {
+    package let interface: String
+    package let kind: Uplink
+    /// Whether the link has a carrier, and a modem its connection.
+    package let isConnected: Bool
+
+    package init(interface: String, kind: Uplink, isConnected: Bool = true) {
+        (self.interface, self.kind, self.isConnected) = (interface, kind, isConnected)
+    }
+}
+
 /// Kernel state of radios, addresses and routes at an event.
 package struct KernelSnapshot: Sendable, Equatable {
     package struct Station: Sendable, Equatable {
@@ -46,6 +58,11 @@ package struct KernelSnapshot: Sendable, Equatable {
     package var uplinkInterface: String?
     /// Uplink that carries the traffic; nil if that is a station.
     package var otherUplink: Uplink?
+    /// Interface of `otherUplink`; nil if unknown.
+    package var otherUplinkInterface: String?
+    /// Interfaces over which traffic can leave the device, best first, as the kernel orders them without the agent's
+    /// preference.
+    package var uplinks: [UplinkCandidate] = []
     /// Status of the modem that carries the traffic, else of another modem; nil without one.
     package var modem: ModemStatus?
 

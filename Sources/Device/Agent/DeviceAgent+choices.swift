@@ -27,6 +27,7 @@ extension DeviceAgent {
                 guard let self else { return }
                 log.notice("targets: \(targetStore.list.targets.map { "\($0.name)=\($0.url)" }.joined(separator: " "))")
                 reach.replace(targetStore.watched, required: targetStore.required)
+                uplinks.retarget(required: targetStore.required)
             })
     }
 

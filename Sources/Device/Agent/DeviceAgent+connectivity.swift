@@ -84,6 +84,10 @@ extension DeviceAgent {
             problem: { [log] in if let problem = $0 { log.warning("sign-in failed: \(problem)") } },
             remember: { [weak self] in self?.remember($0) }, captiveNetwork: { [weak self] in self?.captiveNetwork },
             network: { [weak self] in self?[$0].network })
+        uplinks.onVerdicts = { [weak self] verdicts in
+            self?.handle(.uplinksJudged(verdicts))
+            self?.reach.handle(.uplinksJudged)
+        }
         reachability.start()
         reachabilityChanges = Task { [weak self, changes = reachability.changes] in
             for await path in changes { self?.reach.handle(.flags(path.flags)) }

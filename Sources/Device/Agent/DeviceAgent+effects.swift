@@ -72,6 +72,8 @@ extension DeviceAgent {
             outside.network = NetworkHash(base64: name).map { names.name(of: $0).base64 } ?? ""
             reach.follow(path)
         case .standsBy(let station, let isStandingBy): standsBy(self[station], isStandingBy)
+        case .checkUplinks(let candidates): uplinks.follow(candidates)
+        case .prefer(let uplink): steering?.prefer(uplink?.interface)
         case .leaveSuccessorProbe: reach.handle(.leaveSuccessor)
         case .probe(let epoch, let limit): reach.probe(epoch: epoch, within: limit)
         case .probeSuccessor(let epoch, let station, let limit):

@@ -33,6 +33,7 @@ public final class DeviceAgent {
     private let resolver: SystemResolver?
     private(set) var modems: ModemWatch?
     let reach: ConnectivityMonitor
+    let uplinks: UplinkMonitor
     let targetStore: TargetStore
     let outside: NetworkReadings
     let reachability: ReachabilityMonitor
@@ -89,6 +90,8 @@ public final class DeviceAgent {
         self.reach = reach
         self.targetStore = targetStore
         self.outside = outside
+        uplinks = UplinkMonitor(
+            beside: reach, required: targetStore.required, budget: settings.connectivity.budget)
         reachability = ReachabilityMonitor(of: .internet, routes: routes)
         let tells = settings.addressClient == .altnet && settings.resolver != .none
         resolver = tells ? SystemResolver { [log] level, text in log.log(level: level, "\(text)") } : nil
@@ -187,14 +190,9 @@ public final class DeviceAgent {
     }
 
     private func beginSteering() {
-        guard stations.count > 1 else {
-            // An earlier agent with two stations may have left routes.
-            Task { do { try await RouteSteering.removeLeftovers(routes) } catch { log.warning("\(error)") } }
-            return
-        }
         steering = RouteSteering(
             stations.map(\.interface), using: station.interface, routes: routes,
-            hasEndpoints: settings.policy.keepsStandby
+            hasEndpoints: stations.count > 1 && settings.policy.keepsStandby
         ) { [log] in log.warning("\($0)") }
     }
 
@@ -211,6 +209,8 @@ public final class DeviceAgent {
         reachabilityChanges?.cancel()
         reachability.stop()
         await reach.stop()
+        uplinks.stop()
+        await steering?.finish()
         steering = nil
         for station in stations { station.supplicant.stop() }
         await lastCommit?.value
@@ -263,7 +263,12 @@ public final class DeviceAgent {
         (snapshot.uplink, snapshot.carrier) = (uplink?.kind, uplink?.carrier?.kind)
         snapshot.uplinkInterface = uplink?.interface
         snapshot.modem = modems?.status(carrying: uplink?.carrier?.interface ?? uplink?.interface)
-        snapshot.otherUplink = routes.uplink(besides: stations.compactMap(\.radio.interfaceIndex))
+        let other = routes.carrier(besides: stations.compactMap(\.radio.interfaceIndex))
+        (snapshot.otherUplink, snapshot.otherUplinkInterface) = (other?.kind, other?.name)
+        snapshot.uplinks = routes.carriers.map { carrier in
+            UplinkCandidate(
+                interface: carrier.interface.name, kind: carrier.interface.kind, isConnected: carrier.isConnected)
+        }
         return snapshot
     }
 

@@ -74,9 +74,14 @@ public final class RouteMonitor {
     /// Ignores tunnels and bridges: their traffic leaves by another link, perhaps this one.
     public func uplink(besides own: Int?) -> Uplink? { table.bestCarrier.flatMap { $0.index == own ? nil : $0.kind } }
 
-    /// Returns the uplink like `uplink(besides:)` for one index, but excludes several interfaces.
-    public func uplink(besides own: [Int]) -> Uplink? {
-        table.bestCarrier.flatMap { own.contains($0.index) ? nil : $0.kind }
+    /// Returns the interface that carries the device's traffic, like `uplink(besides:)`; nil if its index is in `own`.
+    public func carrier(besides own: [Int]) -> NetworkInterface? {
+        table.bestCarrier.flatMap { own.contains($0.index) ? nil : $0 }
+    }
+
+    /// Interfaces that are up, other than tunnels and bridges, with a default route of another program, best first.
+    public var carriers: [(interface: NetworkInterface, isConnected: Bool)] {
+        table.carriers.map { ($0, table.isConnected($0)) }
     }
 
     /// Sets the interfaces whose modem has no connection, which the kernel does not know. Their links count as links

@@ -3,16 +3,23 @@ import CNetlink
 import Glibc
 import Linux
 
-/// Routes the device's traffic over one of two stations; existing connections keep their station. Adds the routes and
-/// rules of a `SteeringPlan` and leaves the DHCP clients' routes alone.
+/// Routes the device's traffic over one of the stations, or over another preferred uplink; existing connections keep
+/// their station. Adds the routes and rules of a `SteeringPlan` and leaves the routes of other programs alone.
 @AgentLoop
 public final class RouteSteering {
     private let routes: RouteMonitor
     private let stations: [String]
     private var used: String
+    /// Name of the preferred uplink; nil to leave the choice to the metrics.
+    private var preferred: String?
+    /// True once an uplink was preferred. From then on, connections keep their station.
+    private var hasPreferred = false
+    /// True if the kernel may have routes or rules of the agent.
+    private var mayHaveItems = true
+    private var isFinished = false
     private let onProblem: (NetlinkError) -> Void
     private var following: RouteFollowing?
-    private var isAtWork = false
+    private var work: Task<Void, Never>?
     private var isStale = false
     private var lastReported: NetlinkError?
     /// Time when each item was added. Repeated additions wait 5 s, to avoid a fight with another program.
@@ -39,6 +46,7 @@ public final class RouteSteering {
         onProblem: @escaping (NetlinkError) -> Void
     ) {
         (self.stations, self.used, self.routes, self.onProblem) = (stations, used, routes, onProblem)
+        // At its start, an agent with one station only removes what an earlier run has left.
         endpoints = hasEndpoints ? MultipathEndpoints(onProblem: onProblem) : nil
         following = routes.follow { [weak self] _ in self?.review() }
         review()
@@ -58,26 +66,42 @@ public final class RouteSteering {
         review()
     }
 
-    /// Removes routes and rules of an earlier run.
-    public static func removeLeftovers(_ routes: RouteMonitor) async throws(NetlinkError) {
-        for item in try await present(routes) { try await routes.change(item, isNew: false) }
+    /// Gives an uplink's default routes lower metrics than all other uplinks'.
+    /// - Parameter interface: name of the uplink; nil to give the metrics back.
+    public func prefer(_ interface: String?) {
+        guard interface != preferred else { return }
+        preferred = interface
+        hasPreferred = hasPreferred || interface != nil
+        review()
+    }
+
+    /// Stops, and removes what another program would not expect: the preference, and with one station all rules.
+    public func finish() async {
+        (preferred, hasPreferred) = (nil, false)
+        isFinished = true
+        following = nil
+        retry = nil
+        await work?.value
+        do throws(NetlinkError) { try await adjust() } catch { reportProblem(error) }
     }
 
     // MARK: Routes as they are, and as they should be
 
+    private var isNeeded: Bool { stations.count > 1 || hasPreferred || mayHaveItems }
+
     private func review() {
+        guard isNeeded, !isFinished else { return }
         isStale = true
-        guard !isAtWork else { return }
-        isAtWork = true
-        Task {
-            while isStale {
+        guard work == nil else { return }
+        work = Task {
+            while isStale, !isFinished {
                 isStale = false
                 do throws(NetlinkError) { try await adjust() } catch { reportProblem(error) }
                 // Sets the endpoints after the routes, because the kernel connects from a new endpoint at once.
                 await endpoints?.follow(
                     MultipathPlan(stations: indices, used: usedIndex, addresses: routes.addresses))
             }
-            isAtWork = false
+            work = nil
         }
     }
 
@@ -90,12 +114,15 @@ public final class RouteSteering {
     private func adjust() async throws(NetlinkError) {
         let present = try await Self.present(routes)
         let links = stations.map { routes.link(named: $0) }
-        for link in links.compactMap(\.self) where link.isUp && modest.insert(link.index).inserted {
+        for link in links.compactMap(\.self)
+        where stations.count > 1 && link.isUp && modest.insert(link.index).inserted {
             try? await routes.socket.perform(
                 .answerForOwnAddressesOnly(index: link.index), attempting: "set up \(link.name)")
         }
         let plan = SteeringPlan(
-            stations: indices, used: usedIndex, addresses: routes.addresses, defaultRoutes: routes.defaultRoutes)
+            stations: stations.count > 1 || hasPreferred ? indices : [], used: usedIndex, addresses: routes.addresses,
+            defaultRoutes: routes.defaultRoutes, preferred: preferred.flatMap { routes.link(named: $0)?.index },
+            carriers: Set(routes.carriers.map(\.interface.index)))
         let wanted = plan.routes.map(Item.route) + plan.rules.map(Item.rule)
         added = added.filter { wanted.contains($0.key) }
         // Adds before removing, so that packets always have a route. Adds rules after their tables, and routes of the
@@ -108,6 +135,7 @@ public final class RouteSteering {
                 reportProblem(error)
             }
         }
+        mayHaveItems = !wanted.isEmpty
     }
 
     private func add(_ item: Item) async {

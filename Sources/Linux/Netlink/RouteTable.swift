@@ -242,11 +242,26 @@ extension RouteTable {
         let usable = defaultRoutes.filter { usableLink($0.index).map(matches) ?? false }
         // Metrics of the two families are not comparable. Prefers IPv4, because every network has it.
         let best = usable.min { left, right in
-            (left.family == .ipv4 ? 0 : 1, left.metric, left.index)
-                < (right.family == .ipv4 ? 0 : 1, right.metric, right.index)
+            left.order < right.order
         }
         return best.flatMap { links[$0.index] }
     }
+
+    /// Links that are up, other than tunnels and bridges, with a default route of another program, best first. Includes
+    /// links without carrier, over which the kernel still sends packets.
+    var carriers: [NetworkInterface] {
+        var found: [NetworkInterface] = []
+        for route in defaultRoutes.filter({ !$0.isOwn }).sorted(by: { $0.order < $1.order })
+        where found.count < Self.maximumCarriers && !found.contains(where: { $0.index == route.index }) {
+            if let link = links[route.index], link.isUp, link.isCarrier { found.append(link) }
+        }
+        return found
+    }
+
+    private static let maximumCarriers = 8
+
+    /// True if traffic can leave over the link: it has a carrier, and a modem has a connection.
+    func isConnected(_ link: NetworkInterface) -> Bool { usableLink(link.index) != nil }
 
     private func usableLink(_ index: Int) -> NetworkInterface? {
         guard let link = links[index], link.isUp, link.hasCarrier, !isWithoutConnection(link) else { return nil }
@@ -263,4 +278,9 @@ extension RouteTable {
         link.kind == .cellular
             && !addresses.values.contains { $0.index == link.index && $0.scope != .link && $0.scope != .host }
     }
+}
+
+extension DefaultRoute {
+    /// Sort key of the kernel's choice. The agent's own route of the same metric is first (`SteeringPlan`).
+    fileprivate var order: (Int, Int, Int, Int) { (family == .ipv4 ? 0 : 1, metric, isOwn ? 0 : 1, index) }
 }

@@ -2,16 +2,21 @@ import AgentModel
 import CNetlink
 import Glibc
 
-/// Routes and rules that steer traffic between two stations:
+/// Routes and rules that steer traffic between stations and other uplinks:
 ///
-/// - a default route over the station in use, with a slightly lower metric than the station's own default route;
-/// - for each address a rule that sends its packets over its own station, whichever is in use.
+/// - with two stations, a default route over the station in use, with a slightly lower metric than the station's own
+///   default route;
+/// - a default route over the preferred uplink, with a lower metric than the other uplinks' default routes;
+/// - for each address a rule that sends its packets over its own interface, whichever is in use.
 struct SteeringPlan: Equatable {
     private(set) var routes: Set<OwnRoute> = []
     private(set) var rules: Set<OwnRule> = []
 
-    /// Table number and rule priority of the first station; the second one has the next number.
+    /// Table number and rule priority of the first station. The second one has the next number, then other uplinks.
     static let firstTable: UInt32 = 25_863
+    private static let maximumStations = 2
+    /// Distance of the priority of a rule for the main table before the interface's own.
+    private static let mainHeadStart: UInt32 = 100
     /// Amount by which the plan's route has a lower metric than the station in use. Also covers future routes of the
     /// other station's DHCP client, whose metric differs by at most the interface index.
     static let headStart = 64
@@ -22,7 +27,14 @@ struct SteeringPlan: Equatable {
     /// - Parameters:
     ///   - stations: interface indices in a fixed order; nil if missing or down.
     ///   - used: index of the station in use.
-    init(stations: [Int?], used: Int?, addresses: [InterfaceAddress], defaultRoutes: [DefaultRoute]) {
+    ///   - preferred: index of the preferred uplink; nil to leave the choice to the metrics.
+    ///   - carriers: indices of all uplinks that may carry traffic. Tunnels keep their metrics' order. While an uplink
+    ///     is preferred, packets of the others' addresses keep their interface, so that a strict reverse path filter
+    ///     accepts the answers to checks.
+    init(
+        stations: [Int?], used: Int?, addresses: [InterfaceAddress], defaultRoutes: [DefaultRoute],
+        preferred: Int? = nil, carriers: Set<Int> = []
+    ) {
         let addresses = addresses.filter { $0.scope == .global && !$0.isTentative }
             .sorted { ($0.index, Hex.string($0.bytes)) < ($1.index, Hex.string($1.bytes)) }
         for (position, station) in stations.enumerated() {
@@ -32,19 +44,64 @@ struct SteeringPlan: Equatable {
             for family in [AddressFamily.ipv4, .ipv6] where own.contains(where: { $0.family == family }) {
                 let best = defaultRoutes.filter { !$0.isOwn && $0.index == station && $0.family == family }
                     .min { $0.metric < $1.metric }
-                plan(own.filter { $0.family == family }, best, of: station, table)
-                guard station == used, let best else { continue }
+                plan(
+                    own.filter { $0.family == family }, best, of: station, table, isExclusive: stations.count > 1)
+                guard station == used, stations.count > 1, let best else { continue }
                 prefer(best, own.filter { $0.family == family }, over: addresses.filter { $0.index != station })
             }
         }
+        guard let preferred else { return }
+        let others = carriers.subtracting(stations.compactMap(\.self)).sorted()
+        for (position, other) in others.enumerated() {
+            let table = Self.firstTable + UInt32(Self.maximumStations + position)
+            for family in [AddressFamily.ipv4, .ipv6] {
+                let own = addresses.filter { $0.index == other && $0.family == family }.prefix(Self.maximumAddresses)
+                let best = defaultRoutes.filter { !$0.isOwn && $0.index == other && $0.family == family }
+                    .min { $0.metric < $1.metric }
+                if !own.isEmpty { plan(Array(own), best, of: other, table, isExclusive: false) }
+            }
+        }
+        for family in [AddressFamily.ipv4, .ipv6] {
+            let rivals = defaultRoutes.filter { !$0.isOwn && $0.family == family }
+            guard let best = rivals.filter({ $0.index == preferred }).min(by: { $0.metric < $1.metric }),
+                let rival = rivals.filter({ $0.index != preferred && carriers.contains($0.index) })
+                    .map({ stations.count > 1 && stations.contains($0.index) ? Self.steered($0.metric) : $0.metric })
+                    .min(),
+                let metric = Self.metric(below: rival, family)
+            else { continue }
+            let own = addresses.filter { $0.index == preferred && $0.family == family }
+            copy(best, own, metric: metric)
+            // Networks of other uplinks may have the metric 0, too.
+            keepOnLink(own, over: addresses.filter { $0.index != preferred && carriers.contains($0.index) }, metric: 0)
+        }
     }
 
-    /// Plans rules and routes for packets from a station's addresses.
+    /// Returns the highest metric that wins against `rival`; nil if there is none. IPv4 needs no lower metric than 0:
+    /// the kernel puts the newer of two such routes first. For IPv6, 0 means the default metric.
+    private static func metric(below rival: Int, _ family: AddressFamily) -> Int? {
+        switch family {
+        case .ipv4: max(0, rival - 1)
+        case .ipv6: rival > 1 ? rival - 1 : nil
+        }
+    }
+
+    /// Metric of the route over the station in use, whose own default route has `metric`.
+    private static func steered(_ metric: Int) -> Int { metric - min(headStart, (metric + 1) / 2) }
+
+    /// Plans rules and routes for packets from an interface's addresses.
+    /// - Parameter isExclusive: false if routes of the main table, other than default routes, come first, such as to
+    ///   containers.
     private mutating func plan(
-        _ addresses: [InterfaceAddress], _ gateway: DefaultRoute?, of station: Int, _ table: UInt32
+        _ addresses: [InterfaceAddress], _ gateway: DefaultRoute?, of station: Int, _ table: UInt32, isExclusive: Bool
     ) {
         for address in addresses {
             guard let source = IPAddress(bytes: address.bytes) else { continue }
+            if !isExclusive {
+                rules.insert(
+                    OwnRule(
+                        from: source, table: UInt32(RT_TABLE_MAIN.rawValue), priority: table - Self.mainHeadStart,
+                        skipsDefaultRoutes: true))
+            }
             rules.insert(OwnRule(from: source, table: table, priority: table))
             routes.insert(onLink(address, source, table: table))
             guard address.family == .ipv6 else { continue }
@@ -58,8 +115,27 @@ struct SteeringPlan: Equatable {
 
     private mutating func prefer(_ route: DefaultRoute, _ own: [InterfaceAddress], over others: [InterfaceAddress]) {
         guard route.metric > 0 else { return }
-        let metric = route.metric - min(Self.headStart, (route.metric + 1) / 2)
-        let main = RT_TABLE_MAIN.rawValue
+        let metric = Self.steered(route.metric)
+        copy(route, own, metric: metric)
+        keepOnLink(own, over: others, metric: metric)
+    }
+
+    /// If two networks have the same prefix, on-link addresses belong to the one in use.
+    private mutating func keepOnLink(_ own: [InterfaceAddress], over others: [InterfaceAddress], metric: Int) {
+        for address in own where address.family == .ipv4 {
+            guard let source = IPAddress(bytes: address.bytes), source.isPrivate,
+                others.contains(where: { other in
+                    guard let there = IPAddress(bytes: other.bytes) else { return false }
+                    return source.shares(prefix: min(address.prefixLength, other.prefixLength), with: there)
+                })
+            else { continue }
+            routes.insert(onLink(address, source, table: RT_TABLE_MAIN.rawValue, metric: metric))
+        }
+    }
+
+    /// Plans a copy of a default route with another metric.
+    /// - Parameter own: addresses of the route's interface and family.
+    private mutating func copy(_ route: DefaultRoute, _ own: [InterfaceAddress], metric: Int) {
         // The source is an address of this station in the gateway's network.
         let source = own.first { address in
             guard let gateway = route.gateway.flatMap({ IPAddress(bytes: $0) }) else { return true }
@@ -68,17 +144,8 @@ struct SteeringPlan: Equatable {
         let ipv4Source = route.family == .ipv4 ? source.flatMap { IPAddress(bytes: $0.bytes) } : nil
         routes.insert(
             OwnRoute(
-                route.family, through: route.gateway, on: route.index, table: main, metric: metric, source: ipv4Source))
-        // If both networks have the same prefix, on-link addresses belong to the station in use.
-        for address in own where address.family == .ipv4 {
-            guard let source = IPAddress(bytes: address.bytes), source.isPrivate,
-                others.contains(where: { other in
-                    guard let there = IPAddress(bytes: other.bytes) else { return false }
-                    return source.shares(prefix: min(address.prefixLength, other.prefixLength), with: there)
-                })
-            else { continue }
-            routes.insert(onLink(address, source, table: main, metric: metric))
-        }
+                route.family, through: route.gateway, on: route.index, table: RT_TABLE_MAIN.rawValue, metric: metric,
+                source: ipv4Source))
     }
 
     private func onLink(_ address: InterfaceAddress, _ source: IPAddress, table: UInt32, metric: Int = 0) -> OwnRoute {
@@ -135,6 +202,8 @@ public struct OwnRule: Hashable, Sendable {
     let table: UInt32
     /// Priority of the rule. The kernel tries lower values first. The main table has 32766.
     let priority: UInt32
+    /// True to ignore default routes of the table (`FRA_SUPPRESS_PREFIXLEN`).
+    let skipsDefaultRoutes: Bool
 
     init?(_ message: NetlinkMessage, maker: UInt8 = OwnRoute.maker) {
         // struct fib_rule_hdr: family, lengths of destination and source, type of service, table, two reserved bytes,
@@ -149,11 +218,14 @@ public struct OwnRule: Hashable, Sendable {
             let table = attributes[FRA_TABLE]?.number(as: UInt32.self),
             let priority = attributes[FRA_PRIORITY]?.number(as: UInt32.self)
         else { return nil }
-        self.init(from: source, table: table, priority: priority)
+        self.init(
+            from: source, table: table, priority: priority,
+            skipsDefaultRoutes: attributes[FRA_SUPPRESS_PREFIXLEN]?.number(as: UInt32.self) == 0)
     }
 
-    init(from source: IPAddress, table: UInt32, priority: UInt32) {
+    init(from source: IPAddress, table: UInt32, priority: UInt32, skipsDefaultRoutes: Bool = false) {
         (self.source, self.table, self.priority) = (source, table, priority)
+        self.skipsDefaultRoutes = skipsDefaultRoutes
     }
 }
 
@@ -178,7 +250,9 @@ extension NetlinkRequest {
         let isOnLink = route.family == .ipv4 && route.gateway?.count == 4
         header.append(number: UInt32(isOnLink ? RTNH_F_ONLINK : 0))
         var request = NetlinkRequest(type: UInt16(isNew ? RTM_NEWROUTE : RTM_DELROUTE), fixedPart: header)
-        if isNew { request.flags = NLM_F_CREATE | NLM_F_EXCL }
+        // Without NLM_F_EXCL the kernel puts the route before another one with the same metric, here 0.
+        let isTie = route.family == .ipv4 && route.metric == 0 && route.table == RT_TABLE_MAIN.rawValue
+        if isNew { request.flags = isTie ? NLM_F_CREATE : NLM_F_CREATE | NLM_F_EXCL }
         if route.prefixLength > 0 { request.attributes.put(RTA_DST, bytes: route.destination) }
         if let gateway = route.gateway {
             if gateway.count == route.family.byteCount {
@@ -208,6 +282,7 @@ extension NetlinkRequest {
         request.attributes.put(Int(FRA_SRC), bytes: rule.source.bytes)
         request.attributes.put(Int(FRA_PRIORITY), rule.priority)
         request.attributes.put(Int(FRA_TABLE), rule.table)
+        if rule.skipsDefaultRoutes { request.attributes.put(Int(FRA_SUPPRESS_PREFIXLEN), UInt32(0)) }
         request.attributes.put(Int(FRA_PROTOCOL), maker)
         return request
     }

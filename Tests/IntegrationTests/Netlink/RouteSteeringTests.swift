@@ -106,9 +106,42 @@ import Testing
         steering = RouteSteering(stations, using: "near1", routes: second) { Issue.record("\($0)") }
         try await marked(7)
         try await way("203.0.113.1", contains: "dev near1")
-        steering = nil
-        try await RouteSteering.removeLeftovers(second)
+        // An agent with one station removes them.
+        steering = RouteSteering(["near0"], using: "near0", routes: second) { Issue.record("\($0)") }
         try await marked(0)
         withExtendedLifetime(steering) {}
+    }
+
+    /// A cable beside the station, whose default route has the metric 0.
+    @Test func thePreferredUplinkCarriesTheTrafficUntilTheAgentLeaves() async throws {
+        try await connect()
+        try await namespace.run(
+            """
+            ip link add cable0 type veth peer name cable1
+            for link in cable0 cable1; do ip link set $link up; done
+            ip address add 10.200.0.2/24 dev cable0
+            ip route add default via 10.200.0.1 dev cable0
+            ip -6 address add 2001:db8:1::2/64 dev near0 nodad
+            ip -6 address add 2001:db8:2::2/64 dev cable0 nodad
+            ip -6 route add default via fe80::1 dev near0 metric 2048
+            ip -6 route add default via fe80::2 dev cable0 metric 1024
+            """)
+        let monitor = try await monitor()
+        let steering = RouteSteering(["near0"], using: "near0", routes: monitor) { Issue.record("\($0)") }
+        try await way("203.0.113.1", contains: "dev cable0")
+        #expect(monitor.carriers.map(\.interface.name) == ["cable0", "near0", "near1"])
+        steering.prefer("near0")
+        try await way("203.0.113.1", contains: "dev near0 src 192.0.2.2")
+        try await way("2001:db8:9::1", contains: "dev near0")
+        #expect(monitor.carriers.map(\.interface.name) == ["cable0", "near0", "near1"])
+        steering.prefer(nil)
+        try await way("203.0.113.1", contains: "dev cable0")
+        // Connections over the station go on.
+        try await way("203.0.113.1 from 192.0.2.2", contains: "via 192.0.2.1 dev near0")
+        steering.prefer("near0")
+        try await way("203.0.113.1", contains: "dev near0")
+        await steering.finish()
+        try await marked(0)
+        try await way("203.0.113.1", contains: "dev cable0")
     }
 }

@@ -6,14 +6,19 @@ import Glibc
 struct Cable: Sendable {
     static let address = IPv4Address(10, 200, 0, 2)
 
-    private static let interface = "cable0"
-    private let log: String
+    static let interface = "cable0"
+    private static let farInterface = "cable1"
+    private static let gateway = IPv4Address(10, 200, 0, 1)
+    /// Port of the sign-in page.
+    private static let page = 8090
+    private let upstream: NetworkNamespace?
+    private let directory: String
+    private var log: String { "\(directory)/commands.log" }
 
     /// - Parameter upstream: network at the other end; nil for none.
     init(to upstream: NetworkNamespace?, directory: String) throws(LabError) {
-        log = "\(directory)/commands.log"
-        let (near, far) = (Self.interface, "cable1")
-        let gateway = IPv4Address(10, 200, 0, 1)
+        (self.upstream, self.directory) = (upstream, directory)
+        let (near, far, gateway) = (Self.interface, Self.farInterface, Self.gateway)
         try Lab.batch(
             ["link add \(near) type veth peer name \(far)\(upstream.map { " netns \($0.name)" } ?? "")"],
             directory: directory)
@@ -27,6 +32,41 @@ struct Cable: Sendable {
     }
 
     func pull() throws { try Program.run("ip", ["link", "delete", Self.interface], log: log) }
+
+    /// The router loses its own upstream: it still answers, and drops everything else.
+    func loseUpstream() throws {
+        try filter(
+            """
+            chain input {
+              type filter hook input priority filter;
+              iifname "\(Self.farInterface)" ip daddr != \(Self.gateway) drop
+            }
+            """)
+    }
+
+    /// The router answers every connection with a redirect to its sign-in page.
+    func requireSignIn(_ upstream: Upstream) async throws {
+        let path = "\(directory)/cable.nginx.conf"
+        let site = "server { listen \(Self.page); location / { return 302 http://\(Self.gateway)/splash; } }"
+        try Lab.write(WebServer.configuration(of: site, directory: directory, name: "cable"), to: path)
+        _ = try await upstream.run("nginx", ["-c", path, "-p", directory, "-e", "stderr"])
+        try filter(
+            """
+            chain prerouting {
+              type nat hook prerouting priority dstnat;
+              iifname "\(Self.farInterface)" tcp dport != \(Self.page) redirect to :\(Self.page)
+            }
+            """)
+    }
+
+    /// The router has its upstream again, and requires no sign-in.
+    func recover() throws { try filter("") }
+
+    private func filter(_ chains: String) throws {
+        let file = "\(directory)/cable.nft"
+        try Lab.write("table inet cable\ndelete table inet cable\ntable inet cable {\n\(chains)\n}\n", to: file)
+        try upstream?.enter { () throws(LabError) in try Program.run("nft", ["-f", file], log: log) }
+    }
 }
 
 /// A modem for the device's traffic: an interface with a modem's name, an address and the default route, without a

@@ -317,11 +317,10 @@ struct AgentRunner: DeviceRunner {
             device.account.result.recoverySteps += 1
             waiting.append(.recoveryEnded(step, problem: nil))
         // Not modelled: interfaces are always up, and the country's rules are known.
-        case .confirmAddress, .dropAddress, .bringUp, .readRules, .addInterface, .setCaptive, .answer,
-            .publish, .service, .checkRadio, .disconnect, .restoreRadio, .rememberRecovery,
+        case .checkUplinks, .prefer, .confirmAddress, .dropAddress, .bringUp, .readRules, .addInterface, .setCaptive,
+            .answer, .publish, .service, .checkRadio, .disconnect, .restoreRadio, .rememberRecovery,
             .askSetupAccessPointRadio, .openSetupAccessPoint, .closeSetupAccessPoint, .rememberSetupAccessPoint,
-            .addressesChanged, .log, .explain,
-            .listenForConfigurator:
+            .addressesChanged, .log, .explain, .listenForConfigurator:
             break
         }
     }

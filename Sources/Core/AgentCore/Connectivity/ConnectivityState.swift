@@ -92,6 +92,7 @@ package struct ConnectivityState: Sendable {
             effects.append(.networkLeft)
         case .timeIsOver: endCheck(checkOf: .inUse)
         case .retargeted(let required, let kept): retarget(required, keeping: kept)
+        case .uplinksJudged: if case .other = path { checkByItself() }
         case .askPortalAnew: inUse.poll.doubt(at: now.instant)
         }
     }
@@ -659,6 +660,8 @@ package enum ConnectivityEvent: Sendable {
     case retargeted(required: ReachLevel, kept: Set<String>)
     /// The state of the captive portal API may be outdated.
     case askPortalAnew
+    /// The verdicts on uplinks other than Wi-Fi have changed.
+    case uplinksJudged
 }
 
 package enum ReachQuestion: Sendable, Equatable {
@@ -717,7 +720,7 @@ package struct ReachTarget: Sendable, Equatable {
         (self.name, self.host, self.port, self.isTLS, self.status) = (name, host, port, isTLS, status)
     }
 
-    var proof: ReachFindings.Proof { !status.isFar ? .near : isTLS ? .certified : .far }
+    package var proof: ReachFindings.Proof { !status.isFar ? .near : isTLS ? .certified : .far }
 
     var answer: ReachFindings.Answer? {
         status.isOnline ? .answers(proof) : status.reason.map { .problem($0) }

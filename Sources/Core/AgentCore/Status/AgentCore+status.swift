@@ -6,7 +6,7 @@ import KeyFile
 /// Last published values, and other state kept between events.
 struct LastPublished: Sendable {
     var history = DecisionHistory()
-    /// Uplink other than the stations, as last sent to the policy.
+    /// Uplink other than the stations that leads on, as last sent to the policy.
     var otherUplink: Uplink?
     var used: NetworkID?
     /// Networks whose refused access points have been reported.
@@ -95,7 +95,7 @@ extension AgentCore {
         let path: TrafficPath =
             switch policy.phase {
             case .online, .validating: .wifi(epoch: policy.linkEpoch)
-            case .offline, .joining, .waitingForAddress: lastPublished.otherUplink.map { .other($0) } ?? .none
+            case .offline, .joining, .waitingForAddress: kernel.otherUplink.map { .other($0) } ?? .none
             }
         guard path != lastPublished.path || name != lastPublished.pathName else { return }
         (lastPublished.path, lastPublished.pathName) = (path, name)
@@ -199,7 +199,8 @@ extension AgentCore {
         if let missing = troubles.lastReported { return missing.summary(of: inUse) }
         let name = policy.phase.network.flatMap { registry[$0] }.map { "\"\($0.ssid)\"" } ?? "a network"
         let fault = wakeGuard.isRepeated ? "; slowed down by a bug, see the log" : ""
-        let uplink = (lastPublished.otherUplink == nil ? "" : "; another uplink carries the traffic") + fault
+        let failed = failedUplinks.map { "; \($0.interface) does not reach the required level" }.joined()
+        let uplink = (lastPublished.otherUplink == nil ? "" : "; another uplink carries the traffic") + failed + fault
         switch policy.phase {
         case .offline:
             return (policy.networks.isEmpty ? "offline: no network is stored" : "offline, looking for a network")

@@ -242,7 +242,7 @@ final class ConnectivityMonitor {
 }
 
 extension ConnectivityMonitor.Dependencies {
-    fileprivate func answer(
+    func answer(
         to question: ReachQuestion, _ network: InterfaceNetwork?, _ targets: [WatchedTarget], within limit: Duration
     ) async -> ReachAnswer {
         if case .target(let name) = question {

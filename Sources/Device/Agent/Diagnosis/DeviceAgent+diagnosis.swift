@@ -66,6 +66,7 @@ extension DeviceAgent {
             run.facts.names = .nothingToFind
         }
         run.facts.internet = await internet(network)
+        for (interface, problem) in core.failedUplinks { run.facts.failedUplinks[interface] = problem }
         let problems = await Self.probe(targets)
         run.facts.targets = zip(targets, problems).map { target, problem in
             DiagnosisFacts.Target(name: target.name, place: "\(target.host):\(target.port)", problem: problem)

@@ -7,7 +7,7 @@ extension DiagnosisFacts {
 
     /// All layers, from the radio upwards.
     package var steps: [Diagnosis.Step] {
-        [radioStep, associationStep, addressStep, gatewayStep, namesStep, internetStep] + targetSteps
+        [radioStep, associationStep, addressStep, gatewayStep, namesStep, uplinksStep] + targetSteps
     }
 
     private var radioStep: Step {
@@ -130,6 +130,15 @@ extension DiagnosisFacts {
                     ? "Check the name in the settings."
                     : "Restart the router; if that does not help, ask the internet provider.")
         }
+    }
+
+    /// The internet step, with the uplinks that failed beside the one in use.
+    private var uplinksStep: Step {
+        let step = internetStep
+        guard step.result == .good, !failedUplinks.isEmpty else { return step }
+        let failed = failedUplinks.sorted { $0.key < $1.key }.map { "; \($0.key): \($0.value.words)" }.joined()
+        return .doubtful(
+            .internet, step.found + failed, "Check the internet access of the router at the other end of the cable.")
     }
 
     private var internetStep: Step {

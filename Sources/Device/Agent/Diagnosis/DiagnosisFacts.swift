@@ -93,6 +93,8 @@ package struct DiagnosisFacts: Sendable, Equatable {
     package var modem: ModemStatus?
     package var names: Names?
     package var internet: Internet?
+    /// Uplinks other than Wi-Fi that failed their checks, with their problems.
+    package var failedUplinks: [String: ReachProblem] = [:]
     package var targets: [Target]?
     /// Fault of the link and recovery step in one sentence.
     package var linkFault: String?

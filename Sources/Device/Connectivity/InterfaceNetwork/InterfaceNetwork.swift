@@ -27,6 +27,13 @@ public struct InterfaceNetwork: Sendable {
         names = NameResolver(way, reader)
     }
 
+    /// Creates the network of an interface whose name servers are unknown. Connects through the interface, but resolves
+    /// names like `other`.
+    public init(interface: String, namesFrom other: InterfaceNetwork) {
+        way = BoundLoop(interface: interface, loop: other.way.loop)
+        (reader, names) = (other.reader, other.names)
+    }
+
     /// Name servers and portal API of the network; empty until known.
     public var announcements: NetworkAnnouncements { reader.announcements }
 

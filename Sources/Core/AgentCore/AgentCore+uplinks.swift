@@ -1,0 +1,126 @@
+import AgentModel
+import AppProtocol
+import Failover
+
+/// State of the choice between Wi-Fi and other uplinks.
+struct UplinkChoice: Sendable {
+    /// Verdicts on uplinks other than the stations.
+    var verdicts: [UplinkCandidate: UplinkVerdict] = [:]
+    /// Uplinks that are being checked.
+    var checked: [UplinkCandidate] = []
+    /// Uplink that the agent prefers to the kernel's choice; nil for the kernel's choice.
+    var preferred: UplinkCandidate?
+    /// Whether the history names `preferred`: it stands in for an uplink that failed.
+    var isAnnounced = false
+    var isAtWork = false
+}
+
+// The traffic goes over the first uplink, in the kernel's order, that leads on. If none does, the kernel's order holds.
+extension AgentCore {
+    /// Candidates in the kernel's order, without the station that is not in use.
+    private var uplinkOrder: [UplinkCandidate] {
+        guard let spare else { return kernel.uplinks }
+        return kernel.uplinks.filter { $0.interface != spare.interface }
+    }
+
+    private func isStation(_ uplink: UplinkCandidate) -> Bool { uplink.interface == inUse.interface }
+
+    /// Whether the Wi-Fi link reaches the required level; nil without a validated link.
+    private var wifiLeadsOn: Bool? {
+        guard case .online(let link) = policy.phase else { return nil }
+        return link.uselessness == nil
+    }
+
+    private func leadsOn(_ uplink: UplinkCandidate) -> Bool? {
+        guard uplink.isConnected else { return false }
+        if isStation(uplink) { return wifiLeadsOn }
+        return uplinkChoice.verdicts[uplink].map { $0 == .leadsOn }
+    }
+
+    /// Other uplink that the policy can rely on: it carries the traffic and is the best one, as far as is known. Nil if
+    /// it failed or stands in for a Wi-Fi link that failed, so that Wi-Fi goes on to look for a better network.
+    var reliableUplink: Uplink? {
+        guard let kind = kernel.otherUplink else { return nil }
+        let order = uplinkOrder
+        guard let position = order.firstIndex(where: { $0.interface == kernel.otherUplinkInterface }) else {
+            return kind
+        }
+        if order[..<position].contains(where: isStation) || leadsOn(order[position]) == false { return nil }
+        let best = order.first { leadsOn($0) == true }
+        return best == nil || best == order[position] ? kind : nil
+    }
+
+    /// Uplinks other than Wi-Fi that were checked and failed, with their problems.
+    package var failedUplinks: [(interface: String, problem: ReachProblem)] {
+        uplinkOrder.compactMap { uplink in
+            guard case .failed(let problem) = uplinkChoice.verdicts[uplink] else { return nil }
+            return (uplink.interface, problem)
+        }
+    }
+
+    mutating func judged(_ verdicts: [UplinkCandidate: UplinkVerdict]) {
+        let before = uplinkChoice.verdicts
+        uplinkChoice.verdicts = verdicts
+        for (uplink, verdict) in verdicts.sorted(by: { $0.key.interface < $1.key.interface }) {
+            switch (before[uplink], verdict) {
+            case (.failed?, .failed): break
+            case (_, .failed(let problem)):
+                log(.warning, "\(uplink.interface) does not reach the required level: \(problem.rawValue)")
+            case (.failed?, .leadsOn): log(.notice, "\(uplink.interface) reaches the required level again")
+            case (_, .leadsOn): log(.debug, "\(uplink.interface) reaches the required level")
+            }
+        }
+        checkRoutes()
+    }
+
+    mutating func reviewUplinks() {
+        guard uplinkChoice.isAtWork else { return }
+        let order = uplinkOrder
+        if !order.isEmpty, reliableUplink != lastPublished.otherUplink { checkRoutes() }
+        let checked = uplinksToCheck(order)
+        if checked != uplinkChoice.checked {
+            uplinkChoice.checked = checked
+            emit(.checkUplinks(checked))
+        }
+        let best = order.first { leadsOn($0) == true }
+        let preferred = best == order.first ? nil : best
+        guard preferred != uplinkChoice.preferred else { return }
+        uplinkChoice.preferred = preferred
+        emit(.prefer(preferred))
+        announce(preferred, order.first)
+    }
+
+    /// Reports a change of the preference. Reports nothing while the first uplink is only being checked.
+    private mutating func announce(_ preferred: UplinkCandidate?, _ first: UplinkCandidate?) {
+        let wasAnnounced = uplinkChoice.isAnnounced
+        uplinkChoice.isAnnounced = preferred != nil && first.flatMap(leadsOn) == false
+        if let preferred, let first, uplinkChoice.isAnnounced {
+            report("uplinkFailed", "traffic goes over \(preferred.interface) instead of \(first.interface)")
+        } else if preferred == nil, wasAnnounced, let first {
+            report("uplinkRestored", "traffic goes over \(first.interface) again")
+        }
+    }
+
+    private mutating func report(_ reason: String, _ text: String) {
+        log(.notice, text)
+        let entry = lastPublished.history.append(
+            kind: Decision.Kind(rawValue: "uplink"), reason: ReasonCode(rawValue: reason), text: text, at: now)
+        emit(.publish(.decision(entry)))
+    }
+
+    /// Returns the uplinks up to the first that leads on. Further ones would cost traffic without an effect.
+    private func uplinksToCheck(_ order: [UplinkCandidate]) -> [UplinkCandidate] {
+        guard order.count > 1 || !policy.networks.isEmpty else { return [] }
+        var checked: [UplinkCandidate] = []
+        for uplink in order where uplink.isConnected {
+            if !isStation(uplink) { checked.append(uplink) }
+            if leadsOn(uplink) == true || isStation(uplink) && leadsOn(uplink) == nil { break }
+        }
+        return Array(checked.prefix(UplinkValidation.maximumUplinks))
+    }
+
+    mutating func stopUplinks() {
+        uplinkChoice = UplinkChoice()
+        emit(.checkUplinks([]))
+    }
+}

@@ -1,0 +1,99 @@
+import AgentModel
+import Failover
+
+/// Result of an uplink's checks.
+package enum UplinkVerdict: Hashable, Sendable {
+    /// The uplink reaches the required level.
+    case leadsOn
+    /// The uplink does not reach the required level, because of this problem.
+    case failed(ReachProblem)
+}
+
+/// Judges an uplink by the results of its checks, and plans the next check. Two failed checks in a row make an uplink
+/// fail. A failed uplink counts again after a time of successful checks, which doubles with each early relapse.
+struct UplinkJudgement: Sendable {
+    /// Verdict; nil before the first successful check or the second failed one.
+    private(set) var verdict: UplinkVerdict?
+    let pace: Pace
+    /// Failed checks in a row.
+    private var failures = 0
+    /// Time of the first of the last successful checks in a row, while the uplink counts as failed.
+    private var provenSince: Instant?
+    /// Time of the last return from `failed` to `leadsOn`.
+    private var returned: Instant?
+    /// Duration of successful checks before a failed uplink counts again.
+    private var trust = Self.firstTrust
+    /// Pause before the next check of a failed uplink.
+    private var pause: Duration
+
+    /// Times of checks.
+    struct Pace: Sendable {
+        /// Time limit of a check. A modem needs seconds to leave its idle state.
+        let limit: Duration
+        /// Pause after a successful check.
+        let interval: Duration
+        /// First and longest pause between checks of a failed uplink.
+        let retry: ClosedRange<Duration>
+
+        static let wired = Pace(
+            limit: .milliseconds(1500), interval: .seconds(5), retry: .seconds(5) ... .seconds(30))
+        /// Traffic over a modem may cost money.
+        static let cellular = Pace(
+            limit: .seconds(4), interval: .seconds(60), retry: .seconds(30) ... .seconds(300))
+    }
+
+    /// Failed checks in a row that make an uplink fail.
+    static let strikes = 2
+    /// Pause after the first failed check.
+    static let recheck = Duration.milliseconds(500)
+    static let firstTrust = Duration.seconds(10)
+    static let longestTrust = Duration.seconds(600)
+    /// An uplink that fails within this time of its return has come back too early.
+    static let probation = Duration.seconds(600)
+    /// Pause between checks while the uplink proves itself.
+    private static let proof = Duration.seconds(5)
+
+    init(_ kind: Uplink) {
+        pace = kind == .cellular ? .cellular : .wired
+        pause = pace.retry.lowerBound
+    }
+
+    /// Records a check.
+    /// - Parameter problem: nil if the uplink reaches the required level.
+    /// - Returns: pause before the next check.
+    mutating func record(_ problem: ReachProblem?, at now: Instant) -> Duration {
+        guard let problem else { return succeeded(at: now) }
+        return failed(problem, at: now)
+    }
+
+    private mutating func succeeded(at now: Instant) -> Duration {
+        failures = 0
+        guard case .failed = verdict else {
+            verdict = .leadsOn
+            return pace.interval
+        }
+        let since = provenSince ?? now
+        provenSince = since
+        guard now - since < trust else {
+            (verdict, returned, provenSince) = (.leadsOn, now, nil)
+            return pace.interval
+        }
+        return min(Self.proof, trust - (now - since))
+    }
+
+    private mutating func failed(_ problem: ReachProblem, at now: Instant) -> Duration {
+        failures += 1
+        provenSince = nil
+        if case .failed = verdict {
+            verdict = .failed(problem)
+            pause = min(pause * 2, pace.retry.upperBound)
+            return pause
+        }
+        guard failures >= Self.strikes else { return Self.recheck }
+        let isRelapse = returned.map { now - $0 < Self.probation } ?? false
+        trust = isRelapse ? min(trust * 2, Self.longestTrust) : Self.firstTrust
+        verdict = .failed(problem)
+        pause = pace.retry.lowerBound
+        return pause
+    }
+}
