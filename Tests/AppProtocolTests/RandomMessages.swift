@@ -372,7 +372,8 @@ extension RandomMessages {
     mutating func connectivity() -> Connectivity {
         Connectivity(
             level: maybe { $0.pick(ReachLevel.allCases) }, required: pick(ReachLevel.allCases),
-            internet: pick(InternetState.allCases), problem: maybe { $0.pick(ReachProblem.allCases) },
+            internet: pick(InternetState.allCases), checksInternet: pick([true, false]),
+            problem: maybe { $0.pick(ReachProblem.allCases) },
             portal: maybe { $0.portal() }, targets: many(0...4) { $0.target() },
             reachability: ReachabilityFlags(many(0...3) { $0.pick(ReachabilityFlags.allNames).flag }),
             checked: maybe { $0.time() })

@@ -9,10 +9,9 @@ import Testing
         ("altnet.service", 21), ("altnet-providers.service", 21), ("altnet-wpa_supplicant@.service", 27),
         ("altnet-interface.service", 9), ("altnet-provision.service", 17), ("altnet-resolver@.service", 13),
         ("altnet-resolver-boot.service", 7), ("altnet-button.service", 15), ("altnet-factory-reset.service", 17),
-        ("altnet-setup-ap.service", 15), ("altnet-wait-online.service", 15), ("altnet-modem@.service", 8),
-        ("altnet-radio@.service", 18),
-        ("altnet-improv-ble.service", 15), ("altnet-improv-authorise.service", 8),
-        ("altnet-improv-serial@.service", 15), ("altnet-mqtt.service", 15),
+        ("altnet-setup-ap.service", 15), ("altnet-wait-online.service", 15), ("altnet-hooks.service", 24),
+        ("altnet-modem@.service", 8), ("altnet-radio@.service", 18), ("altnet-improv-ble.service", 15),
+        ("altnet-improv-authorise.service", 8), ("altnet-improv-serial@.service", 15), ("altnet-mqtt.service", 15),
     ]
     private static let units =
         services.map(\.0) + [
@@ -119,12 +118,13 @@ import Testing
         let names = [
             try #require(providers.firstMatch(of: /--user (\S+)/)).1,
             try #require(providers.firstMatch(of: /--agent-user (\S+)/)).1,
+            try #require(Board.text(of: "systemd/altnet-hooks.service").firstMatch(of: /--user (\S+)/)).1,
             try #require(Board.text(of: "systemd/altnet.service").firstMatch(of: /\nUser=(\S+)/)).1,
             try #require(Board.text(of: "systemd/altnet-improv-ble.service").firstMatch(of: /\nUser=(\S+)/)).1,
             try #require(Board.text(of: "systemd/altnet-improv-serial@.service").firstMatch(of: /\nUser=(\S+)/)).1,
             try #require(Board.text(of: "dbus/altnet-improv.conf").firstMatch(of: /policy user="([^"]+)"/)).1,
         ]
-        #expect(Set(names) == ["altnet", "altnet-provider", "altnet-improv"])
+        #expect(Set(names) == ["altnet", "altnet-provider", "altnet-hook", "altnet-improv"])
         try board.install("systemd/altnet-mqtt.sysusers", as: "/usr/lib/sysusers.d/altnet-mqtt.conf")
         #expect(try Board.run("systemd-sysusers", ["--root=" + board.place]).status == 0)
         let both = try String(contentsOfFile: board.place + "/etc/passwd", encoding: .utf8)

@@ -103,7 +103,7 @@ enum Document {
     @Test func everyCommandButTheServicesHasJSON() async throws {
         let services = [
             "altnet-agent.1", "altnet-button.1", "altnet-providers.1", "altnet-provider-click-through.1",
-            "altnet-improv-ble.1", "altnet-improv-serial.1",
+            "altnet-improv-ble.1", "altnet-improv-serial.1", "altnet-hooks.1",
             // Its arguments are another program's, which has it.
             "altnet-fleet.1",
         ]

@@ -58,7 +58,7 @@ import Testing
             try await device.isAsked(.getNetwork)
             try await clock.sleeps(for: .seconds(60))
             clock.advance(by: .seconds(60))
-            #expect(await status == nil)
+            #expect(try await status == nil)
         }
     }
 
@@ -76,8 +76,17 @@ import Testing
         let server = AppServer(unix: UnixListenerSettings(path: folder + "/s"), service: device, hub: device.hub)
         try await server.start()
         clock.advance(by: OnlineWait.pause)
-        #expect(await status?.state == .online)
+        #expect(try await status?.state == .online)
         await server.stop()
+    }
+
+    @Test(arguments: [
+        ClientError.keyRefused(.unixSocket(path: "/s")), .notPermitted(.unixSocket(path: "/s")),
+        .notTheDevice(.unixSocket(path: "/s")), .refused(ProtocolError(.notPermitted, "no")),
+    ])
+    func aRefusalEndsItAtOnce(error: ClientError) async throws {
+        let wait = OnlineWait(clock: SteppedClock()) { throw error }
+        await #expect(throws: error) { try await wait.run(within: .seconds(60)) }
     }
 
     @Test(arguments: ["0", "86401", "x"]) func aTimeThatIsNoneIsRefused(time: String) async throws {

@@ -7,6 +7,9 @@ public struct Connectivity: Sendable, Equatable {
     /// The level that a network must reach to be kept.
     public var required: ReachLevel
     public var internet: InternetState
+    /// Whether the device asks a server for internet access. If not, it detects a captive portal only if the network
+    /// announces it (RFC 8910).
+    public var checksInternet: Bool
     /// Reason why a level was not reached, if known.
     public var problem: ReachProblem?
     public var portal: Portal?
@@ -18,12 +21,13 @@ public struct Connectivity: Sendable, Equatable {
 
     public init(
         level: ReachLevel? = nil, required: ReachLevel = .link, internet: InternetState = .unknown,
-        problem: ReachProblem? = nil, portal: Portal? = nil, targets: [TargetStatus] = [],
-        reachability: ReachabilityFlags = [], checked: Timestamp? = nil
+        checksInternet: Bool = true, problem: ReachProblem? = nil, portal: Portal? = nil,
+        targets: [TargetStatus] = [], reachability: ReachabilityFlags = [], checked: Timestamp? = nil
     ) {
         self.level = level
         self.required = required
         self.internet = internet
+        self.checksInternet = checksInternet
         self.problem = problem
         self.portal = portal
         self.targets = targets
@@ -59,7 +63,7 @@ public struct TargetStatus: Sendable, Equatable {
 
 extension Connectivity: Codable {
     private enum CodingKeys: String, CodingKey {
-        case level, required, internet, problem, portal, targets, reachability, checked
+        case level, required, internet, checksInternet, problem, portal, targets, reachability, checked
     }
 
     public init(from decoder: any Decoder) throws {
@@ -68,6 +72,8 @@ extension Connectivity: Codable {
             level: try container.decodeIfPresent(ReachLevel.self, forKey: .level),
             required: try container.decode(ReachLevel.self, forKey: .required),
             internet: try container.decode(InternetState.self, forKey: .internet),
+            // Missing in older devices.
+            checksInternet: try container.decodeIfPresent(Bool.self, forKey: .checksInternet) ?? true,
             problem: try container.decodeIfPresent(ReachProblem.self, forKey: .problem),
             portal: try container.decodeIfPresent(Portal.self, forKey: .portal),
             targets: try container.decodeIfPresent([TargetStatus].self, forKey: .targets) ?? [],
@@ -81,6 +87,7 @@ extension Connectivity: Codable {
         try container.encodeIfPresent(level, forKey: .level)
         try container.encode(required, forKey: .required)
         try container.encode(internet, forKey: .internet)
+        try container.encode(checksInternet, forKey: .checksInternet)
         try container.encodeIfPresent(problem, forKey: .problem)
         try container.encodeIfPresent(portal, forKey: .portal)
         try container.encode(targets, forKey: .targets)

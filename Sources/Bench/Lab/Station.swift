@@ -265,6 +265,21 @@ public actor Station {
     /// Renames the interface, which must be down. Later calls use the new name.
     public func renameInterface(to name: String) throws { link = try link.rename(to: name) }
 
+    /// Gives the two radios each other's names, as a kernel may at its next start, with wpa_supplicant on both again.
+    /// The agent must not run.
+    public func swapRadioNames() async throws {
+        guard let spareInterface else { throw LabError.unavailable(reason: "the device has one interface") }
+        await supplicant?.terminate()
+        await spareSupplicant?.terminate()
+        (supplicant, spareSupplicant) = (nil, nil)
+        let links = [try NamespaceInterface(interface), try NamespaceInterface(spareInterface)]
+        for link in links { try link.setUp(false) }
+        let first = try links[0].rename(to: "swapped0")
+        link = try links[1].rename(to: interface)
+        _ = try first.rename(to: spareInterface)
+        try await startSupplicant()
+    }
+
     public var address: IPv4Address? { link.address }
 
     /// Returns the output of `ip` with these arguments, such as `["rule"]` or `["route", "show", "table", "all"]`.

@@ -29,7 +29,9 @@ extension DeviceAgent {
         case .radio(let station, .interfaceAdded), .radio(let station, .supported): restoreRadio(of: self[station])
         case .radio(let station, .interfaceRemoved): self[station].supplicant.interfaceRemoved()
         // A driver registers with nl80211 before its interface appears, so look for the interface again.
-        case .route(.linkChanged): forEachStation { $0.radio.look() }
+        case .route(.linkChanged):
+            forEachStation { $0.radio.look() }
+            findRadios()
         case .route(.linkRemoved(let link)) where link.name == settings.setupAccessPoint?.interface:
             setupAccessPointInterface?.interface.interfaceRemoved()
         case .supplicant(_, .certificateRefused(let reason)): log.warning("leaving the network: \(reason)")

@@ -69,6 +69,7 @@ public final class DeviceAgent {
     /// Timer between setting an interface down and up.
     var interfacePause: LoopTimer?
     var onAddressChange: (Set<String>) -> Void = { _ in }
+    private var onRadioMove: (RadioMoved) -> Void = { _ in }
     var onServiceStatus: (String) -> Void = { _ in }
 
     private init(
@@ -168,12 +169,15 @@ public final class DeviceAgent {
     /// Starts the agent.
     /// - Parameters:
     ///   - onAddressChange: called with the addresses of all interfaces, as text, after each change.
+    ///   - onRadioMove: called when a radio of the settings has another name than at the start.
     ///   - onServiceStatus: called with a line for users each time the status changes.
-    public func begin(
-        onAddressChange: @escaping @AgentLoop (Set<String>) -> Void = { _ in },
+    func begin(
+        onAddressChange: @escaping @AgentLoop (Set<String>) -> Void,
+        onRadioMove: @escaping @AgentLoop (RadioMoved) -> Void,
         onServiceStatus: @escaping @AgentLoop (String) -> Void
     ) {
-        (self.onAddressChange, self.onServiceStatus) = (onAddressChange, onServiceStatus)
+        (self.onAddressChange, self.onRadioMove) = (onAddressChange, onRadioMove)
+        self.onServiceStatus = onServiceStatus
         reportLimits()
         beginConnectivityMonitor()
         for station in stations { station.addresses?.onConfiguration = { [weak self] in self?.publishNameServers() } }
@@ -183,6 +187,7 @@ public final class DeviceAgent {
         beginSteering()
         removeSetupAccessPointLeftover()
         queue.deliver { [weak self] in self?.receive($0) }
+        findRadios()
         handle(.atWork)
         for station in stations where station.radio.interfaceIndex != nil { restoreRadio(of: station) }
         followModems()
@@ -194,6 +199,12 @@ public final class DeviceAgent {
             stations.map(\.interface), using: station.interface, routes: routes,
             hasEndpoints: stations.count > 1 && settings.policy.keepsStandby
         ) { [log] in log.warning("\($0)") }
+    }
+
+    /// Looks for radios that have come with another name than at the start.
+    func findRadios() {
+        guard settings.hasRadioMoved() else { return }
+        onRadioMove(RadioMoved(choices: [settings.interfaceChoice] + [settings.spareChoice].compactMap(\.self)))
     }
 
     public func apply(_ settings: AgentSettings) {

@@ -11,7 +11,7 @@ extension PageWriter {
         if let signal = network.wifiSignal, let quality = network.quality {
             rows.append((.layerAssociation, "\(localized(.signal, "\(quality)")) (\(signal) dBm)"))
         }
-        if let connectivity = network.connectivity { rows.append((.internet, localized(connectivity.internet))) }
+        if let connectivity = network.connectivity { rows.append((.internet, localized(connectivity))) }
         if !network.addresses.isEmpty { rows.append((.addresses, network.addresses.joined(separator: ", "))) }
         rows.append((.since, Self.words(network.since)))
         let list = rows.flatMap { phrase, text -> [HTML] in
@@ -37,12 +37,12 @@ extension PageWriter {
         }
     }
 
-    private func localized(_ internet: InternetState) -> String {
-        switch internet {
+    private func localized(_ connectivity: Connectivity) -> String {
+        switch connectivity.internet {
         case .yes: localized(.internetYes)
         case .no: localized(.internetNo)
         case .captive: localized(.internetCaptive)
-        case .unknown: localized(.internetUnknown)
+        case .unknown: localized(connectivity.checksInternet ? .internetUnknown : .internetUnchecked)
         }
     }
 

@@ -1,3 +1,4 @@
+import AgentModel
 import AppProtocol
 import Glibc
 import Linux
@@ -71,19 +72,33 @@ public struct ProviderHost: Sendable {
     }
 }
 
+/// A directory of programs that only root can write: the providers, or the hooks.
 public struct ProviderDirectory: Sendable {
     public let path: String
+    private let allowsLinks: Bool
 
-    public init(path: String) { self.path = path }
+    /// - Parameter allowsLinks: true to follow symbolic links in the directory.
+    public init(path: String, allowsLinks: Bool = true) { (self.path, self.allowsLinks) = (path, allowsLinks) }
 
     /// - Throws: if the directory is unreadable or writable by other users.
     public func list() throws(ProtocolError) -> ProviderList {
+        ProviderList(names: try entries().filter { program($0) != nil })
+    }
+
+    /// Returns the visible entries that are not trusted programs, such as files that others can write, at most 16.
+    /// - Throws: if the directory is unreadable or writable by other users.
+    public func refused() throws(ProtocolError) -> [String] {
+        Array(
+            try entries().filter { !$0.hasPrefix(".") && program($0) == nil }.sorted().prefix(ProviderLimits.providers))
+    }
+
+    private func entries() throws(ProtocolError) -> [String] {
         guard isTrusted(path, S_IFDIR) else {
             throw ProtocolError(
-                .storageFailed, "the providers' directory is missing, or users other than root can write to it")
+                .storageFailed, "\(path.printable) is missing, or users other than root can write to it")
         }
         guard let directory = opendir(path) else {
-            throw ProtocolError(.storageFailed, "cannot read the providers' directory")
+            throw ProtocolError(.storageFailed, "cannot read \(path.printable)")
         }
         defer { closedir(directory) }
         var names: [String] = []
@@ -91,22 +106,24 @@ public struct ProviderDirectory: Sendable {
             let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
                 String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
             }
-            if program(name) != nil { names.append(name) }
+            names.append(name)
         }
-        return ProviderList(names: names)
+        return names
     }
 
     /// - Returns: path of the provider's program; nil if it is missing or writable by other users.
     public func program(_ name: String) -> String? {
         let file = path + "/" + name
-        guard ProviderLimits.isName(name), isTrusted(path, S_IFDIR), isTrusted(file, S_IFREG), access(file, X_OK) == 0
+        guard ProviderLimits.isName(name), isTrusted(path, S_IFDIR),
+            isTrusted(file, S_IFREG, followsLinks: allowsLinks), access(file, X_OK) == 0
         else { return nil }
         return file
     }
 
-    private func isTrusted(_ path: String, _ kind: mode_t) -> Bool {
+    private func isTrusted(_ path: String, _ kind: mode_t, followsLinks: Bool = true) -> Bool {
         var information = stat()
-        return stat(path, &information) == 0 && information.st_mode & S_IFMT == kind
+        return fstatat(AT_FDCWD, path, &information, followsLinks ? 0 : AT_SYMLINK_NOFOLLOW) == 0
+            && information.st_mode & S_IFMT == kind
             && information.st_uid == 0 && information.st_mode & (S_IWGRP | S_IWOTH) == 0
     }
 }

@@ -52,7 +52,7 @@ struct Altnet: AsyncParsableCommand {
             HistoryCommand.self, MetricsCommand.self, DiscoverCommand.self, PairCommand.self, KeysCommand.self,
             SetupAccessPointCommand.self, FleetCommand.self, ProvisionCommand.self, FactoryResetCommand.self,
             ButtonCommand.self, ImprovCommand.self, ImportCommand.self, EnableCommand.self, DisableCommand.self,
-            KeyFileCommand.self, ProvidersCommand.self, ProviderCommand.self,
+            KeyFileCommand.self, ProvidersCommand.self, ProviderCommand.self, HooksCommand.self,
         ])
     @OptionGroup var device: DeviceOptions
 

@@ -229,6 +229,7 @@ enum ConnectivityDisplayText {
         // If the device does not check its internet access, only a problem is known.
         case .unknown where connectivity.problem != nil:
             ("internet: not known\(parenthesis(connectivity.problem))", .yellow)
+        case .unknown where !connectivity.checksInternet: ("internet: not checked", nil)
         case .unknown: ("internet: not known", nil)
         }
     }

@@ -351,11 +351,11 @@ package struct ConnectivityState: Sendable {
     private mutating func targetChanged(_ name: String, _ side: LinkSide) {
         guard let target = targets(side).first(where: { $0.name == name }) else { return }
         guard side == .inUse else {
-            let answer = target.answer.map { judged($0, .beside) }
+            let answer = answer(of: target, .beside)
             return step(.beside) { [now] in $0.changed(name, answer, at: now.instant) }
         }
         effects.append(.publish(.targetChanged(target.report(at: now))))
-        let answer = target.answer.map { judged($0, .inUse) }
+        let answer = answer(of: target, .inUse)
         step(.inUse) { [now] in $0.changed(name, answer, at: now.instant) }
         recordChange(of: target)
         effects.append(.changed)
@@ -364,6 +364,10 @@ package struct ConnectivityState: Sendable {
     /// Time for a network to set the clock. A network that reaches a time server does it within a minute or two. A
     /// network that redirects every connection to its own server does not.
     static let clockLimit = Duration.seconds(600)
+
+    private func answer(of target: ReachTarget, _ side: LinkSide) -> ReachFindings.Answer? {
+        target.answer.map { judged($0, side) }
+    }
 
     /// A clock that is not set excuses a network for ``clockLimit``.
     private func judged(_ answer: ReachFindings.Answer, _ side: LinkSide) -> ReachFindings.Answer {
@@ -379,7 +383,7 @@ package struct ConnectivityState: Sendable {
         // Before the first check, a failed target alone does not make the network worse.
         guard path != .none, isReady || inUse.findings != nil else { return }
         var new = inUse.findings ?? ReachFindings(portal: portal)
-        new.targets[target.name] = target.answer.map { judged($0, .inUse) }
+        new.targets[target.name] = answer(of: target, .inUse)
         record(new)
         // A running check reports the result.
         guard isReady, inUse.check == nil, case .wifi(let epoch) = path else { return }
@@ -564,8 +568,9 @@ package struct ConnectivityState: Sendable {
     package func connectivity(at now: ClockReading) -> Connectivity {
         Connectivity(
             level: path == .none ? nil : verdict?.level ?? .link, required: settings.required,
-            internet: verdict?.internet ?? .unknown, problem: verdict?.problem, portal: signInPortal(at: now.instant),
-            targets: targets.map { $0.report(at: now) }, reachability: flags, checked: checked)
+            internet: verdict?.internet ?? .unknown, checksInternet: settings.hasSource, problem: verdict?.problem,
+            portal: signInPortal(at: now.instant), targets: targets.map { $0.report(at: now) }, reachability: flags,
+            checked: checked)
     }
 
     package func portalStatus(at now: Instant) -> PortalStatus {

@@ -148,7 +148,7 @@ private struct Reached {
             case .link: true
             case .lan: level >= .lan
             case .internet: internet == .yes || isClockToBlame
-            case .target: findings.proof != nil || isNetworkBlameless
+            case .target: findings.proof != nil || isServerToBlame || isClockToBlame
             }
         return isEnough ? .online : .failed
     }
@@ -156,12 +156,12 @@ private struct Reached {
     /// Whether the device cannot know, because its clock is not set.
     private var isClockToBlame: Bool { internet == .unknown && findings.targetProblem == .clockNotSet }
 
-    /// Whether the server or the device, not the network, is at fault, so that another network would not help. A
-    /// middlebox can refuse too, so internet access must be proven. Without a validation source, only a plain RST
-    /// counts, which routers rarely forge, and a clock that is not set.
-    private var isNetworkBlameless: Bool {
+    /// Whether the server, not the network, is at fault, so that another network would not help. A middlebox can
+    /// refuse too, so internet access must be proven. Without a validation source, only a plain RST counts, which
+    /// routers rarely forge.
+    private var isServerToBlame: Bool {
         guard let problem = findings.targetProblem, problem.isRefusal else { return false }
-        return internet == .yes || internet == .unknown && problem == .connectionRefused || isClockToBlame
+        return internet == .yes || internet == .unknown && problem == .connectionRefused
     }
 
     /// Problem nearest to the device, which explains the others.

@@ -87,10 +87,10 @@ extension WatchedTarget {
             return Line(
                 status: {
                     var status = connection.status
-                    status.reason = status.reason?.explained { ClockKnowledge.read().isKnown }
+                    status.reason = status.reason?.explained()
                     return status
                 },
-                probe: { await connection.probe(within: $0)?.explained { ClockKnowledge.read().isKnown } },
+                probe: { await connection.probe(within: $0)?.explained() },
                 cancel: { connection.cancel() })
         }
     }
@@ -98,7 +98,7 @@ extension WatchedTarget {
 
 extension ReachProblem {
     /// Names the clock as the problem if it is why TLS fails, or may be.
-    func explained(isClockSet: () -> Bool) -> ReachProblem {
+    func explained(isClockSet: () -> Bool = { ClockKnowledge.read().isKnown }) -> ReachProblem {
         self == .tlsFailed && !isClockSet() ? .clockNotSet : self
     }
 }

@@ -173,21 +173,14 @@ extension DiagnosisFacts {
         guard !targets.isEmpty else { return [.skipped(.target, "no server is set")] }
         return targets.map { target in
             let place = "\(target.name), \(target.place)"
-            return switch target.problem {
-            case nil: .good(.target, "\(place) answers")
-            case .connectionRefused?:
-                .broken(
-                    .target, "\(place): \(ReachProblem.connectionRefused.words)",
-                    "Check that the server runs and that its port is right.")
-            case .clockNotSet?:
-                .broken(
-                    .target, "\(place): \(ReachProblem.clockNotSet.words)",
-                    "Check that the device reaches a time server (timedatectl).")
-            case let problem?:
-                .broken(
-                    .target, "\(place): \(problem.words)",
-                    "Check the server, and its name and port in ALTNET_TARGETS.")
-            }
+            guard let problem = target.problem else { return .good(.target, "\(place) answers") }
+            let remedy =
+                switch problem {
+                case .connectionRefused: "Check that the server runs and that its port is right."
+                case .clockNotSet: "Check that the device reaches a time server (timedatectl)."
+                default: "Check the server, and its name and port in ALTNET_TARGETS."
+                }
+            return .broken(.target, "\(place): \(problem.words)", remedy)
         }
     }
 }

@@ -55,12 +55,14 @@ public enum AgentService {
         defer { signals.end(ignoring: true) }
         let start = Task {
             do {
-                teller.yield(.started(try await RunningAgent(settings, manager, log)))
+                let running = try await RunningAgent(settings, manager, log) { teller.yield(.moved($0)) }
+                teller.yield(.started(running))
             } catch { teller.yield(.failed(error)) }
         }
         var reload = SettingsReload(running: settings)
         var agent: RunningAgent?
         var isReady = false
+        var moved: RadioMoved?
         wait: for await happening in happenings {
             switch happening {
             case .started(let running):
@@ -69,6 +71,9 @@ public enum AgentService {
                 isReady = true
                 if reload.isPending { await running.device.apply(reload.running) }
             case .failed(let error): throw error
+            case .moved(let error):
+                moved = error
+                break wait
             case .signal(SIGHUP):
                 // Send nothing during the start: READY would report the start as finished.
                 if isReady { manager?.notify(.reloading(at: .sinceBoot)) }
@@ -82,11 +87,13 @@ public enum AgentService {
         manager?.notify(.stopping, .status("ending"))
         start.cancel()
         await agent?.end()
+        if let moved { throw moved }
     }
 
     private enum Happening: Sendable {
         case started(RunningAgent)
         case failed(any Error)
+        case moved(RadioMoved)
         case signal(Int32)
     }
 
@@ -111,7 +118,11 @@ private struct RunningAgent: Sendable {
     private let tasks = TaskBag()
 
     /// Starts the agent. Returns when programs of this machine can connect.
-    init(_ settings: AgentSettings, _ manager: ServiceManager?, _ log: Logger) async throws {
+    /// - Parameter onRadioMove: called when a radio of the settings has another name than at the start.
+    init(
+        _ settings: AgentSettings, _ manager: ServiceManager?, _ log: Logger,
+        onRadioMove: @escaping @Sendable (RadioMoved) -> Void
+    ) async throws {
         (self.manager, self.log) = (manager, log)
         group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let hub = EventHub()
@@ -134,6 +145,8 @@ private struct RunningAgent: Sendable {
         await device.open(accessPointPage)
         await device.begin { [server] in
             server.addressesChanged(to: $0)
+        } onRadioMove: {
+            onRadioMove($0)
         } onServiceStatus: { status in
             manager?.notify(.status(status))
         }

@@ -1,21 +1,4 @@
-import AgentModel
-import Glibc
-
 extension DeviceAgent {
-    /// Names of the Wi-Fi interfaces, which have a `phy80211` in sysfs.
-    static var wirelessInterfaces: [String] {
-        guard let folder = opendir("/sys/class/net") else { return [] }
-        defer { closedir(folder) }
-        var names: [String] = []
-        while let entry = readdir(folder) {
-            let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            if access("/sys/class/net/\(name)/phy80211", F_OK) == 0 { names.append(name.printable) }
-        }
-        return names.sorted()
-    }
-
     func reportLimits() {
         if !Privilege.mayConfigureNetworks {
             log.error(

@@ -47,7 +47,7 @@ enum Trouble: Hashable {
     init(_ part: MissingPart, _ station: Station) {
         switch part {
         case .wifi: self = .noWiFi
-        case .interface: self = .noInterface(station.interface, others: DeviceAgent.wirelessInterfaces)
+        case .interface: self = .noInterface(station.interface, others: WirelessInterfaces.names())
         case .blocked(let block): self = .blocked(block, interface: station.interface)
         case .supplicant:
             self = .noSupplicant(

@@ -30,6 +30,8 @@ extension AgentSettings {
         }
         if if_nametoindex(interface) == 0 {
             fit.remarks.append("ALTNET_INTERFACE: no interface \(interface) now, the agent will wait for it")
+        } else if interface != interfaceChoice.description {
+            fit.remarks.append("ALTNET_INTERFACE: \(interfaceChoice) is \(interface) now")
         }
         if let problem = StoragePlace(of: keyFilePath).problem { fit.remarks.append("ALTNET_KEYFILE: \(problem)") }
         return fit

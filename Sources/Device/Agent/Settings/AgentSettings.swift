@@ -8,8 +8,12 @@ import Logging
 /// All settings of the agent. A board reads them from a commented file, and a development machine from environment
 /// variables with the same names.
 public struct AgentSettings: Sendable {
+    public let interfaceChoice: InterfaceChoice
+    /// Name of the interface, or the text of its choice if the radio was missing when the settings were read.
     public var interface: String
-    /// Second interface, which joins the next network before the agent leaves the current one; nil for none.
+    public let spareChoice: InterfaceChoice?
+    /// Second interface, which joins the next network before the agent leaves the current one; nil for none, and if
+    /// its radio was missing or is the first interface's.
     public var spareInterface: String?
     /// Number of missed beacons after which the agent probes the access point, while the device is in use; 0 for never.
     public var silentBeacons: Int
@@ -93,12 +97,18 @@ public struct AgentSettings: Sendable {
     init(_ collected: SettingsSource.Collected, environment: [String: String]) throws(InvalidSettings) {
         given = collected.given
         remarks = collected.remarks
-        warnings = collected.warnings
         var reader = SettingsReader(given)
-        interface = reader.interface(.interface)
-        spareInterface = reader.optionalInterface(.spareInterface, besides: interface)
+        interfaceChoice = reader.interfaceChoice(.interface)
+        interface = interfaceChoice.find() ?? interfaceChoice.description
+        let spare = reader.interfaceChoice(.spareInterface, besides: interfaceChoice)
         let standby: StandbyChoice = reader.choice(.standby) ?? .whenWeak
-        if standby == .off { spareInterface = nil }
+        spareChoice = standby == .off ? nil : spare
+        let spareName = spareChoice?.find()
+        spareInterface = spareName == interface ? nil : spareName
+        warnings =
+            collected.warnings
+            + (spareName == interface
+                ? ["ALTNET_SPARE_INTERFACE is not used: it names \(interface), as ALTNET_INTERFACE does"] : [])
         silentBeacons = reader.number(.silentBeacons)
         let idleLooks = reader.number(.idleLooks)
         idlePace = idleLooks > 0 ? .seconds(60) / idleLooks : nil

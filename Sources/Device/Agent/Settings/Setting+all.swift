@@ -64,10 +64,15 @@ extension Setting {
     // MARK: The device
 
     static let interface = Setting(
-        "INTERFACE", .interface, .value("wlan0"), .onRestart,
-        "The Wi-Fi interface. If it is missing, such as a USB stick, the agent waits for it.")
+        "INTERFACE", interfaceForm, .value("wlan0"), .onRestart,
+        "The Wi-Fi interface. If it is missing, such as a USB stick, the agent waits for it. With two radios, name it "
+            + "by its radio: the kernel may swap their names at a start. '/usr/lib/altnet/interface explain' shows "
+            + "the addresses and the paths.")
+    private static let interfaceForm = SettingForm.other(
+        "\(SettingForm.interface.allowed); mac: and the radio's hardware address, such as mac:dc:a6:32:01:02:03; or "
+            + "path: and the path of the radio's device in /sys/devices, in which * stands for any text")
     static let spareInterface = Setting(
-        "SPARE_INTERFACE", .interface, .implied("none", example: "wlan1"), .onRestart,
+        "SPARE_INTERFACE", interfaceForm, .implied("none", example: "wlan1"), .onRestart,
         "A second Wi-Fi interface, on another radio or the same one. With it the agent joins and checks the next "
             + "network before it leaves the current one. If it is missing, the agent creates it where the radio "
             + "allows. It needs its own wpa_supplicant, which the Debian package starts.")

@@ -52,10 +52,14 @@ struct SettingsReader {
         value(of: setting) { text in text.isInterfaceName ? text : nil } ?? setting.example
     }
 
+    mutating func interfaceChoice(_ setting: Setting) -> InterfaceChoice {
+        value(of: setting, read: InterfaceChoice.init) ?? .name(setting.example)
+    }
+
     /// - Parameter other: interface that the setting must not name.
-    mutating func optionalInterface(_ setting: Setting, besides other: String) -> String? {
+    mutating func interfaceChoice(_ setting: Setting, besides other: InterfaceChoice) -> InterfaceChoice? {
         value(of: setting, insteadAllowed: "\(setting.form.allowed), other than ALTNET_INTERFACE") { text in
-            text.isInterfaceName && text != other ? text : nil
+            InterfaceChoice(text).flatMap { $0 == other ? nil : $0 }
         }
     }
 

@@ -81,6 +81,10 @@ struct StatusView {
         if let point = network.rescue, point.why != nil {
             facts.append(("Setup AP", style.paint(DisplayText.setupAccessPoint(point, now: now), .yellow)))
         }
+        if network.connectivity?.checksInternet == false {
+            facts.append(
+                ("Portals", "noticed only if the network announces them (see 'altnet provision --internet-check')"))
+        }
         if network.flags.contains(.switchInProgress) { facts.append(("Switch", "under way")) }
         if let handover = network.handover { facts.append(("Moves", "\(handover)")) }
         if let standby = network.standby { facts.append(("Standby", "\(standby.ssid)")) }

@@ -13,6 +13,8 @@ struct WaitOnlineCommand: AsyncParsableCommand {
             EXIT STATUS
               0   online
               1   not online in time
+              76  the device speaks another protocol
+              77  no permission for the socket, or the device refuses the key; does not wait
             """)
 
     @OptionGroup var connection: ConnectionOptions
@@ -32,10 +34,12 @@ struct WaitOnlineCommand: AsyncParsableCommand {
             let wait = OnlineWait(clock: ContinuousClock()) { [limit = connection.answerWithin] in
                 try await DeviceClient(connectingTo: endpoint, timeout: .seconds(limit))
             }
-            guard let status = await wait.run(within: .seconds(within)) else {
+            guard let status = try await wait.run(within: .seconds(within)) else {
                 throw CommandFailure(.failed, "not online within \(within) s: 'altnet diagnose' finds out why")
             }
             if connection.json { console.print(json: status) }
+        } catch let error as ClientError {
+            try console.report(CommandFailure(error), json: connection.json)
         } catch let failure as CommandFailure {
             try console.report(failure, json: connection.json)
         }
@@ -51,11 +55,18 @@ struct OnlineWait {
     let connect: @Sendable () async throws -> DeviceClient
 
     /// - Returns: nil if the device is not online in time.
-    func run(within limit: Duration) async -> NetworkStatus? {
-        await withTaskGroup(of: NetworkStatus?.self) { group in
+    /// - Throws: `ClientError` if the device refuses this client, because it would refuse the next attempt too.
+    func run(within limit: Duration) async throws -> NetworkStatus? {
+        try await withThrowingTaskGroup(of: NetworkStatus?.self) { group in
             group.addTask {
                 while !Task.isCancelled {
-                    if let status = try? await follow() { return status }
+                    do {
+                        if let status = try await follow() { return status }
+                    } catch let error as ClientError
+                        where [.notPermitted, .protocolMismatch].contains(ExitStatus(error))
+                    {
+                        throw error
+                    } catch {}
                     try? await clock.sleep(for: Self.pause)
                 }
                 return nil
@@ -65,7 +76,7 @@ struct OnlineWait {
                 return nil
             }
             defer { group.cancelAll() }
-            return await group.next() ?? nil
+            return try await group.next() ?? nil
         }
     }
 
@@ -76,10 +87,10 @@ struct OnlineWait {
         // Subscribe first, so that no change is missed.
         let events = try await device.events()
         let status = try await device.network()
-        guard !status.isChecked else { return status }
+        guard !status.isCheckedOnline else { return status }
         for try await _ in events {
             let status = try await device.network()
-            if status.isChecked { return status }
+            if status.isCheckedOnline { return status }
         }
         return nil
     }
@@ -87,7 +98,7 @@ struct OnlineWait {
 
 extension NetworkStatus {
     /// Whether the device is online at the required level, and has checked that.
-    fileprivate var isChecked: Bool {
+    var isCheckedOnline: Bool {
         isConnected && (connectivity.map { $0.required == .link || $0.checked != nil } ?? true)
     }
 }

@@ -77,6 +77,9 @@ enum InternetCheck: Equatable {
         }
     }
 
+    /// Whether the settings file has an answer; true for an unreadable file.
+    static func isChosen(in path: String) -> Bool { (try? Content(of: path))?.isSettled ?? true }
+
     /// Stores the answer instead of an earlier one. It takes effect when the agent starts.
     /// - Throws: `CommandFailure` if the settings would be invalid, or `KeyFileError`. The file is then as before.
     func store(in path: String) throws { try Content(of: path).settle(self) }

@@ -27,6 +27,9 @@ struct ProvisionCommand: AsyncParsableCommand {
             beside it, and the device gets everything else. altnet-provision.service does this at every start, on the \
             boot partition.
 
+            Does not ask for the server of the internet check, because a scanner may be typing: give --internet-check. \
+            Without it, a line says so until the settings file has an answer.
+
             A running agent gets only the network: it becomes the home network, and Wi-Fi switches to it, also beside \
             a cable. Stop the agent to change anything else. As root, this command gives the state directory to its \
             owner, or to the user of --owner. A root key elsewhere, as in \(AgentSettings.packagedRootKey), belongs to \
@@ -108,7 +111,12 @@ struct ProvisionCommand: AsyncParsableCommand {
     func run() async throws {
         try await Console.run(json: options.json) { console in
             try await run(console)
-            if !dryRun { try internetCheck?.store(in: options.settingsPath) }
+            if let internetCheck {
+                if !dryRun { try internetCheck.store(in: options.settingsPath) }
+            } else if !quiet, !options.json, !InternetCheck.isChosen(in: options.settingsPath) {
+                // Do not ask: a scanner at the terminal would type its next code as the answer.
+                console.print("Check     none: choose a server with --internet-check (a URL, debian or none)")
+            }
         }
     }
 

@@ -14,11 +14,7 @@ struct ProviderListener {
 
     /// - Parameter agent: user that may connect, besides root and this process's user.
     init(providers connections: ProviderConnections, agent: SystemUser?) throws(HostFailure) {
-        switch (geteuid() == 0, connections.user?.user) {
-        case (true, nil), (_, 0?): throw .providersWouldBeRoot
-        case (false, let user?) where user != geteuid(): throw .notRoot
-        default: break
-        }
+        try SystemUser.requireUnprivileged(connections.user)
         self.connections = connections
         self.agent = agent
     }
@@ -58,7 +54,7 @@ struct ProviderListener {
 
 enum HostFailure: Error, CustomStringConvertible {
     case unknownUser(String)
-    case providersWouldBeRoot
+    case programsWouldBeRoot
     case notRoot
     case noSocket
     case notASocket
@@ -67,8 +63,8 @@ enum HostFailure: Error, CustomStringConvertible {
     var description: String {
         switch self {
         case .unknownUser(let name): "no such user: \(name)"
-        case .providersWouldBeRoot: "the providers would run as root: give another user with --user"
-        case .notRoot: "only root can run the providers as another user: run as root, or omit --user"
+        case .programsWouldBeRoot: "the programs would run as root: give another user with --user"
+        case .notRoot: "only root can run programs as another user: run as root, or omit --user"
         case .noSocket: "no socket to listen on: give --listen, or start it through systemd's socket unit"
         case .notASocket: "the inherited descriptor is not a listening Unix socket: check the socket unit"
         case .system(let error): "\(error)"

@@ -13,6 +13,16 @@ struct SystemUser {
         group = entry.pointee.pw_gid
     }
 
+    /// Checks that this process can run programs as the user, and that they are not root.
+    /// - Parameter user: user of the programs; nil for this process's user.
+    static func requireUnprivileged(_ user: SystemUser?) throws(HostFailure) {
+        switch (geteuid() == 0, user?.user) {
+        case (true, nil), (_, 0?): throw .programsWouldBeRoot
+        case (false, let number?) where number != geteuid(): throw .notRoot
+        default: break
+        }
+    }
+
     /// Changes this process to the user and the user's groups, permanently.
     func become() throws(HostFailure) {
         guard geteuid() != user || getuid() != user else { return }

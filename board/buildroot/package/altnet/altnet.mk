@@ -64,6 +64,7 @@ ifeq ($(BR2_INIT_SYSTEMD),y)
 define ALTNET_USERS
 	altnet -1 altnet -1 * - - - altnet agent
 	altnet-provider -1 altnet-provider -1 * - - - Hotspot providers of altnet
+	altnet-hook -1 altnet-hook -1 * - - - Hooks of altnet
 	altnet-improv -1 altnet-improv -1 * - - - Improv for altnet
 	- -1 altnet-agent -1 * - - - -
 endef

@@ -28,6 +28,7 @@ GROUPADD_PARAM:${PN} = "--system altnet-agent"
 USERADD_PARAM:${PN} = "\
     --system --user-group --no-create-home --home-dir /nonexistent --shell /sbin/nologin altnet; \
     --system --user-group --no-create-home --home-dir /nonexistent --shell /sbin/nologin altnet-provider; \
+    --system --user-group --no-create-home --home-dir /nonexistent --shell /sbin/nologin altnet-hook; \
     --system --user-group --no-create-home --home-dir /nonexistent --shell /sbin/nologin altnet-improv \
 "
 
