@@ -223,6 +223,39 @@ import Testing
         #expect(minimumSecurity(bench) == [] && policyKnows(bench) == ["lapsed"])
     }
 
+    @Test func refusedNetworkIsInTheStatus() throws {
+        var bench = try started(minimumSecurity: [.sae, .pmf])
+        func refused() -> [RefusedNetwork] { bench.core.status(at: bench.core.now).refused }
+        #expect(refused() == [])
+        lose(&bench)
+        see([Self.home: []], &bench)
+        #expect(refused().map(\.ssid) == [bench.home.ssid])
+        #expect(refused().map(\.reason) == [.lessSecure] && refused().map(\.security) == [.wpa2])
+        bench.now = bench.now + .seconds(1)
+        see([Self.home: [.sae, .pmf]], &bench)
+        #expect(refused() == [])
+    }
+
+    // covers: rule/floor-no-tkip
+    @Test func permissionForTKIPReachesTheJoin() throws {
+        for isAllowed in [false, true] {
+            var bench = try started()
+            bench.disk.home?.options = isAllowed ? .allowsTKIP : []
+            bench = try CoreBench(validates: false, disk: bench.disk)
+            try bench.start(with: [])
+            lose(&bench)
+            bench.now = bench.now + .seconds(1)
+            let old = BSS(
+                bssid: Self.home, ssid: bench.home.ssid, frequency: Frequency(megahertz: 2412), signal: -50,
+                lastSeen: bench.now, security: .legacy)
+            bench.handle(.scanRead([old], after: nil))
+            let joined = bench.joins["wlan0"].map { $0.ssid == bench.home.ssid && $0.offer == .legacy } ?? false
+            #expect(joined == isAllowed)
+            if isAllowed { #expect(bench.joins["wlan0"]?.allowsTKIP == true) }
+            #expect(bench.core.status(at: bench.core.now).refused.isEmpty == isAllowed)
+        }
+    }
+
     // covers: rule/floor-owner
     @Test func theOwnersWordDoesNotLapse() throws {
         var bench = try started(minimumSecurity: [.sae, .pmf])

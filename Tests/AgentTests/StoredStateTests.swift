@@ -80,6 +80,42 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
         #expect(addresses(state) == [nil, nil])
     }
 
+    @Test func hashChangesOptionsInEveryCopy() throws {
+        let home = try network("Home", "home-password")
+        let hash = home.hash(localKey: localKey)
+        var state = StoredState(home: home, chosen: home, current: home, backups: [home], backupsRevision: 1)
+        func options() -> Set<NetworkOptions> { Set(state.networks.map(\.options)) }
+        func change(_ change: NetworkOptions.Change) throws {
+            try apply(BackupsUpdate(networks: [.stored(hash)], options: [hash: change]), to: &state)
+        }
+        try change(.init(allowsTKIP: true))
+        #expect(options() == [.allowsTKIP] && state.backupsRevision == 2)
+        try change(.init(isAutomatic: false))
+        #expect(options() == [[.allowsTKIP, .isManual]] && state.backupsRevision == 3)
+        try apply(BackupsUpdate(networks: [.stored(hash)]), to: &state)
+        #expect(options() == [[.allowsTKIP, .isManual]] && state.backupsRevision == 3)
+        try change(.init(allowsTKIP: false, isAutomatic: true))
+        #expect(options() == [[]] && state.backupsRevision == 4)
+        let whole = NewNetwork(ssid: home.ssid, password: Secret(text: "home-password"), options: .isManual)
+        try apply(BackupsUpdate(networks: [.new(whole)]), to: &state)
+        #expect(options() == [.isManual])
+    }
+
+    @Test func onlyAWPA2PasswordAllowsTKIP() throws {
+        var strong = try network("Strong", "home-password")
+        strong.minimumSecurity = [.sae, .pmf]
+        for network in [strong, try network("Open")] {
+            let hash = network.hash(localKey: localKey)
+            var state = StoredState(backups: [network])
+            let before = state
+            let error = #expect(throws: ProtocolError.self) {
+                try apply(
+                    BackupsUpdate(networks: [.stored(hash)], options: [hash: .init(allowsTKIP: true)]), to: &state)
+            }
+            #expect(error?.code == .unsupported && state == before)
+        }
+    }
+
     @Test func aRefusedListChangesNoAddress() throws {
         let home = try network("Home", "home-password")
         let hash = home.hash(localKey: localKey)
@@ -558,6 +594,32 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
         #expect(chosen.map(\.isPreferred) == [true, false, false])
         state.chosen = nil
         #expect(book.known(in: state).filter(\.isPreferred).map(\.ssid) == [home.ssid])
+    }
+
+    @Test func manualBackupIsKnownOnlyByCommand() throws {
+        var book = NetworkRegistry()
+        let home = try network("Home", "home-password")
+        var phone = try network("Phone", "phone-password")
+        phone.options = .isManual
+        var state = StoredState(home: home, backups: [phone])
+        #expect(book.known(in: state).map(\.ssid) == [home.ssid])
+        #expect(book.known(in: state, target: phone).map(\.ssid) == [home.ssid, phone.ssid])
+        state.adopt(phone)
+        #expect(book.known(in: state).map(\.ssid) == [phone.ssid, home.ssid], "it was chosen")
+        state.adopt(home)
+        #expect(book.known(in: state).map(\.ssid) == [home.ssid])
+        state.home?.options = .isManual
+        #expect(book.known(in: state).map(\.ssid) == [home.ssid], "the device belongs there")
+    }
+
+    @Test func permissionForTKIPReachesThePolicy() throws {
+        var book = NetworkRegistry()
+        var home = try network("Home", "home-password")
+        let first = book.known(in: StoredState(home: home))
+        home.options = .allowsTKIP
+        let allowed = book.known(in: StoredState(home: home))
+        #expect(first.map(\.allowsTKIP) == [false] && allowed.map(\.allowsTKIP) == [true])
+        #expect(allowed.map(\.id) == first.map(\.id))
     }
 
     @Test func aNetworkInUseIsNotForgottenWhenItLeavesTheList() throws {

@@ -29,6 +29,7 @@ final class Board: DeviceService {
         let password: Secret?
         let isHidden: Bool
         var address: StaticAddress?
+        var options: NetworkOptions = []
     }
 
     let device: DeviceKey
@@ -154,7 +155,8 @@ final class Board: DeviceService {
                 max: state.capabilities.maxBackupNetworks, revision: state.revision,
                 networks: state.list.map {
                     BackupNetwork(
-                        ssid: $0.ssid, hash: $0.hash, security: .wpa2, isHidden: $0.isHidden, address: $0.address)
+                        ssid: $0.ssid, hash: $0.hash, security: .wpa2, isHidden: $0.isHidden, address: $0.address,
+                        options: $0.options)
                 }, staged: state.staged)
         }
     }
@@ -173,6 +175,7 @@ final class Board: DeviceService {
                     throw ProtocolError(.unknownNetwork, "not in the list")
                 }
                 if let said = update.addressing[hash] { network.address = said.address }
+                network.options = network.options.changed(by: update.options[hash] ?? .init())
                 list.append(network)
             case .new(let network):
                 let password = try password(of: network, in: SealContext(of: network, in: update))
@@ -180,7 +183,7 @@ final class Board: DeviceService {
                 list.append(
                     StoredNetwork(
                         ssid: network.ssid, hash: hash, password: password, isHidden: network.isHidden,
-                        address: network.address))
+                        address: network.address, options: network.options))
             }
         }
         state.change { state in

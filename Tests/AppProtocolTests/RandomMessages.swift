@@ -179,9 +179,16 @@ extension RandomMessages {
         for case .stored(let hash) in networks {
             addressing[hash] = maybe { random in random.maybe { $0.staticAddress() }.map { .fixed($0) } ?? .dhcp }
         }
+        var options: [NetworkHash: NetworkOptions.Change] = [:]
+        for case .stored(let hash) in networks {
+            options[hash] = NetworkOptions.Change(
+                allowsTKIP: maybe { Bool.random(using: &$0.random) },
+                isAutomatic: maybe { Bool.random(using: &$0.random) })
+            if options[hash]?.isEmpty ?? false { options[hash] = nil }
+        }
         return BackupsUpdate(
             networks: networks, ifRevision: maybe { $0.integer(0...Int.max) }, addressing: addressing,
-            home: maybe { random in random.maybe { $0.reference() }.map { .replace($0) } ?? .forget })
+            options: options, home: maybe { random in random.maybe { $0.reference() }.map { .replace($0) } ?? .forget })
     }
 
     mutating func targetSettings() -> [TargetSetting] {
@@ -222,13 +229,15 @@ extension RandomMessages {
         case 1:
             let open = pick([Security.open, .owe])
             return .new(
-                NewNetwork(ssid: ssid(), credential: .none, security: open, isHidden: isHidden, address: address))
+                NewNetwork(
+                    ssid: ssid(), credential: .none, security: open, isHidden: isHidden, address: address,
+                    options: pick([[], .isManual])))
         case 2:
             let password = Secret(many(8...63) { UInt8($0.integer(0x20...0x7e)) })
             return .new(
                 NewNetwork(
                     ssid: ssid(), credential: .password(password), security: security, isHidden: isHidden,
-                    address: address))
+                    address: address, options: security == .wpa3 ? .isManual : pick([[], .allowsTKIP])))
         default:
             let sealed = SealedPassword(box(SealedPassword.length))!
             return .new(
@@ -258,7 +267,7 @@ extension RandomMessages {
     }
 
     mutating func status() -> NetworkStatus {
-        NetworkStatus(
+        var status = NetworkStatus(
             state: pick(LinkState.allCases), uplink: maybe { $0.pick(Uplink.allCases) },
             carrier: maybe { $0.pick(Uplink.allCases) },
             flags: NetworkFlags(rawValue: UInt32(integer(0...7))), ssid: maybe { $0.ssid() },
@@ -270,6 +279,12 @@ extension RandomMessages {
                 random.maybe { $0.pick(Handover.Obstacle.allCases) }.map { .breakBeforeMake($0) } ?? .makeBeforeBreak
             },
             standby: maybe { $0.name() }, modem: maybe { $0.modem() }, rescue: maybe { $0.setupAccessPoint() })
+        status.refused = many(0...2) {
+            RefusedNetwork(
+                ssid: $0.ssid(), security: $0.pick(Security.allCases),
+                reason: $0.pick([.lessSecure, .unsupportedSecurity]), remedy: $0.text(0...80))
+        }
+        return status
     }
 
     mutating func modem() -> ModemStatus {
@@ -296,7 +311,8 @@ extension RandomMessages {
         BackupNetwork(
             ssid: ssid(), hash: hash(), security: pick(Security.allCases), isHidden: .random(using: &random),
             lastSeen: maybe { $0.time() }, lastSignal: maybe { $0.signal() },
-            lastFailure: maybe { $0.pick(JoinFailure.allCases) })
+            lastFailure: maybe { $0.pick(JoinFailure.allCases) },
+            options: NetworkOptions(rawValue: UInt8(integer(0...3))))
     }
 
     mutating func switchStatus() -> SwitchStatus {

@@ -101,6 +101,66 @@ import Testing
         }
     }
 
+    @Test func readsOptions() throws {
+        let hash = try #require(NetworkHash(base64: Self.hash))
+        func update(_ entry: String) throws -> BackupsUpdate? {
+            let line = #"{"v":1,"id":"a","type":"backups.update","body":{"networks":[\#(entry)]}}"#
+            guard case .device(.updateBackups(let update)) = try Request(line: Array(line.utf8)).content else {
+                return nil
+            }
+            return update
+        }
+        func change(_ members: String) throws -> NetworkOptions.Change? {
+            try update(#"{"hash":"\#(Self.hash)"\#(members)}"#)?.options[hash]
+        }
+        #expect(try change("") == nil)
+        #expect(try change(#","allowTkip":null"#) == nil)
+        #expect(try change(#","allowTkip":true"#) == .init(allowsTKIP: true))
+        #expect(try change(#","automatic":false,"allowTkip":false"#) == .init(allowsTKIP: false, isAutomatic: false))
+        func options(_ members: String) throws -> NetworkOptions? {
+            guard case .new(let network)? = try update(#"{"ssid":"a",\#(members)}"#)?.networks.first else { return nil }
+            return network.options
+        }
+        #expect(try options(#""password":"12345678""#) == [])
+        #expect(try options(#""password":"12345678","allowTkip":true"#) == .allowsTKIP)
+        #expect(try options(#""security":"open","automatic":false"#) == .isManual)
+        for members in [
+            #""security":"open","allowTkip":true"#, #""password":"1","security":"wpa3-sae","allowTkip":true"#,
+        ] {
+            let rejected = #expect(throws: RejectedRequest.self) { try options(members) }
+            #expect(rejected?.error.code == .unsupported)
+            #expect(rejected?.error.details == ["field": .text("body.networks[0].allowTkip")])
+        }
+        let rejected = #expect(throws: RejectedRequest.self) { try change(#","automatic":"no""#) }
+        #expect(rejected?.error.code == .malformed)
+        #expect(rejected?.error.details == ["field": .text("body.networks[0].automatic")])
+    }
+
+    @Test func optionsOverABrokerNeedAProof() throws {
+        let hash = try #require(NetworkHash(base64: Self.hash))
+        let update = Request.Body.updateBackups(
+            BackupsUpdate(networks: [.stored(hash)], options: [hash: .init(allowsTKIP: true)]))
+        #expect(update.refusal(toRelayOf: .manage, isProved: false)?.code == .proofRequired)
+        #expect(update.refusal(toRelayOf: .manage, isProved: true) == nil)
+        let other = try #require(NetworkHash(base64: String(repeating: "A", count: 43) + "="))
+        guard case .updateBackups(let named) = try update.naming({ (_) throws(ProtocolError) in other }) else {
+            Issue.record("another request")
+            return
+        }
+        #expect(named.options == [other: .init(allowsTKIP: true)])
+    }
+
+    @Test func sealIncludesOptions() throws {
+        func text(_ options: NetworkOptions) throws -> [Substring] {
+            let network = NewNetwork(ssid: try SSID("a"), password: Secret(text: "12345678"), options: options)
+            return SealContext(of: network, in: BackupsUpdate(networks: [.new(network)])).text(deviceId: "d")
+                .split(separator: "\n")
+        }
+        #expect(try text([]).count == 11)
+        #expect(try text(.allowsTKIP) == text([]) + ["allowTkip=1"])
+        #expect(try text([.allowsTKIP, .isManual]) == text([]) + ["allowTkip=1", "automatic=0"])
+    }
+
     /// A null is the same as nothing, and a switch to a stored network does not look at the address.
     @Test func whatIsSaidOfAnAddress() throws {
         let hash = try #require(NetworkHash(base64: Self.hash))

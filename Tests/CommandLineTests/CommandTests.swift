@@ -102,6 +102,39 @@ import Testing
         #expect(!back.output.contains("ADDRESS"))
     }
 
+    @Test func optionsAreSetOneByOne() async throws {
+        let device = try ScriptedDevice()
+        func options(_ arguments: [String]) async throws -> [NetworkOptions] {
+            let run = try await CommandRun.altnet(["backups"] + arguments, device: device)
+            #expect(run.status == 0, "\(run.errors)")
+            return device.backups.networks.map(\.options)
+        }
+        #expect(try await options(["set-options", "Attic", "--allow-tkip"]) == [[], .allowsTKIP])
+        #expect(try await options(["set-options", "Attic", "--no-automatic"]) == [[], [.allowsTKIP, .isManual]])
+        #expect(try await options(["set-options", "Attic", "--no-allow-tkip", "--automatic"]) == [[], []])
+        #expect(try await options(["add", "Cafe", "--open", "--no-automatic"]) == [[], [], .isManual])
+    }
+
+    @Test func impossibleOptionsAreNotSent() async throws {
+        let device = try ScriptedDevice()
+        for command in [
+            ["backups", "set-options", "Attic"], ["backups", "add", "Cafe", "--open", "--allow-tkip"],
+            ["backups", "add", "Cafe", "--wpa3", "--allow-tkip"], ["switch", "Attic", "--no-automatic"],
+        ] {
+            #expect(try await CommandRun.altnet(command, device: device).status == 64, "\(command)")
+        }
+        #expect(device.asked.isEmpty)
+        let older = try ScriptedDevice { $0.features = [] }
+        let list = #"{"networks":[{"ssid":"A","security":"open","automatic":false}]}"#
+        for (command, input) in [
+            (["backups", "set-options", "Attic", "--allow-tkip"], ""), (["backups", "set", "--stdin"], list),
+            (["backups", "add", "Cafe", "--open", "--no-automatic"], ""),
+        ] {
+            #expect(try await CommandRun.altnet(command, device: older, input: input).status == 76, "\(command)")
+        }
+        #expect(older.commands.isEmpty)
+    }
+
     @Test func anOlderDeviceIsToldNoAddress() async throws {
         let device = try ScriptedDevice { $0.features = [] }
         let list = #"{"networks":[{"ssid":"A","security":"open","address":{"address":"10.0.0.9/8"}}]}"#

@@ -28,7 +28,7 @@ final class ScriptedDevice: DeviceService {
         var confirmedText: String? = "the device is on Attic"
         /// The next requests fail with these, in order.
         var errors: [ProtocolError] = []
-        var features = ["address", "home", "enterprise", "keys"]
+        var features = ["address", "home", "enterprise", "keys", "options"]
         var keys = AppKeyReport(keys: [AppKeyStatus(name: .owner, role: .manage, sessions: 1)])
         var scanOutcome = ScanFinished.Outcome.finished
         /// With passwords as they were before they were sealed.
@@ -84,6 +84,7 @@ final class ScriptedDevice: DeviceService {
             return .updateBackups(
                 BackupsUpdate(
                     networks: networks, ifRevision: update.ifRevision, addressing: update.addressing,
+                    options: update.options,
                     home: try update.home.map { home throws(ProtocolError) in
                         guard let network = home.network else { return home }
                         return .replace(
@@ -245,14 +246,15 @@ final class ScriptedDevice: DeviceService {
                     BackupNetwork(
                         ssid: known.ssid, hash: hash, security: known.security, isHidden: known.isHidden,
                         lastSeen: known.lastSeen, lastSignal: known.lastSignal, lastFailure: known.lastFailure,
-                        address: update.addressing[hash].map(\.address) ?? known.address)
+                        address: update.addressing[hash].map(\.address) ?? known.address,
+                        options: known.options.changed(by: update.options[hash] ?? .init()))
                 }
             case .new(let network):
                 BackupNetwork(
                     ssid: network.ssid,
                     hash: NetworkHash(localKey: Sample.key, ssid: network.ssid, password: network.plainPassword),
                     security: network.credential == .none ? .open : .wpa2wpa3, isHidden: network.isHidden,
-                    address: network.address)
+                    address: network.address, options: network.options)
             }
         }
         let networks = update.networks.compactMap(backup)

@@ -41,6 +41,30 @@ import Testing
         #expect(Self.home(floor).matches(bss) == (refusal == nil))
     }
 
+    static let withTKIP: [Case] = [
+        (.legacy, [], nil), (.legacy, .pmf, .lessSecure), (.legacy, [.sae, .pmf], .lessSecure), (.wpa2, [], nil),
+        (.wep, [], .unsupportedSecurity), (.unknown, [], .unsupportedSecurity),
+        (.enterprise, [], .unsupportedSecurity), (.open, [], .lessSecure),
+    ]
+
+    /// The owner's permission covers WPA and TKIP and nothing else, and the floor holds.
+    // covers: rule/floor-no-tkip
+    @Test(arguments: withTKIP)
+    func aNetworkThatMayUseTKIP(_ offer: Security, _ floor: LinkProtection, _ refusal: JoinFailure?) throws {
+        let bss = Self.observation(offer)
+        func home(isEnterprise: Bool = false, usesPassphrase: Bool = true) -> KnownNetwork {
+            KnownNetwork(
+                id: Bench.home.id, ssid: Bench.home.ssid, usesPassphrase: usesPassphrase, isEnterprise: isEnterprise,
+                minimumSecurity: floor, allowsTKIP: true)
+        }
+        #expect(home().refusal(of: bss) == refusal)
+        #expect(home().matches(bss) == (refusal == nil))
+        let old = Self.observation(.legacy)
+        #expect(!home(isEnterprise: true).matches(old) && !home(usesPassphrase: false).matches(old))
+        let text = try OutsideJSON.encode(home())
+        #expect(try OutsideJSON.decode(KnownNetwork.self, from: text, nesting: 4) == home())
+    }
+
     static let enterprise: [Case] = [
         (.enterprise, [], nil), (.enterprise, .pmf, .lessSecure), (.wpa2, [], .lessSecure), (.wpa3, [], .lessSecure),
         (.wpa2wpa3, [], .lessSecure), (.open, [], .lessSecure), (.owe, [], .lessSecure),

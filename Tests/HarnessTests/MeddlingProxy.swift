@@ -218,7 +218,7 @@ enum Defect: String, CaseIterable {
     case updateNotAtomic, refusalCounts, refusalTold, revisionStands, changeUntold, ifRevisionIgnored
     case oneTooMany, oneTooFew, duplicatesKept, orderLost, listGrows, hiddenLost
     case hashWithoutKey, hashOfText, passwordForgotten, addressForgotten, oldPasswordStays, removedStillKnown
-    case replayAccepted, passwordTold
+    case replayAccepted, passwordTold, optionsForgotten
     case switchesAtOnce, flagMissing, alreadyThereIgnored, wrongReason, staysAway, triedIsStored
     case outcomeTwice, outcomeForgotten, confirmsAnything, silenceConfirms, anyPasswordJoins, joinOnceKept
     case progressUntold, decisionUntold, staysLost
@@ -245,6 +245,7 @@ enum Defect: String, CaseIterable {
         case .hashOfText: ["hashes.bytes"]
         case .passwordForgotten: ["hashes.keep"]
         case .addressForgotten: ["backups.update.address"]
+        case .optionsForgotten: ["backups.update.options"]
         case .oldPasswordStays: ["hashes.passwordCounts", "hashes.distinct"]
         case .removedStillKnown: ["hashes.forget"]
         case .replayAccepted: ["key.seal.used"]

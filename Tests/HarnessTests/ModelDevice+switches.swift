@@ -133,7 +133,8 @@ extension ModelDevice {
             networks: state.backups.map { network in
                 BackupNetwork(
                     ssid: network.ssid, hash: hash(of: network), security: network.password == nil ? .open : .wpa2wpa3,
-                    isHidden: network.isHidden && !has(.hiddenLost), address: network.address)
+                    isHidden: network.isHidden && !has(.hiddenLost), address: network.address,
+                    options: network.options)
             })
     }
 
@@ -163,17 +164,19 @@ extension ModelDevice {
     func plain(
         _ network: NewNetwork, at field: String, in context: SealContext, _ state: inout State
     ) throws(ProtocolError) -> Stored {
+        func stored(_ password: Secret?) -> Stored {
+            Stored(
+                ssid: network.ssid, password: password, isHidden: network.isHidden, address: network.address,
+                options: network.options)
+        }
         switch network.credential {
-        case .none:
-            return Stored(ssid: network.ssid, password: nil, isHidden: network.isHidden, address: network.address)
-        case .password(let password):
-            return Stored(ssid: network.ssid, password: password, isHidden: network.isHidden, address: network.address)
+        case .none: return stored(nil)
+        case .password(let password): return stored(password)
         case .enterprise, .sealedEnterprise:
             throw ProtocolError(.unsupported, "enterprise networks are not joined", details: ["field": .text(field)])
         case .sealed(let sealed):
             if has(.replayAccepted), let password = state.opened[sealed.sealed.bytes] {
-                return Stored(
-                    ssid: network.ssid, password: password, isHidden: network.isHidden, address: network.address)
+                return stored(password)
             }
             let password: Secret
             do throws(ProtocolError) {
@@ -182,7 +185,7 @@ extension ModelDevice {
                 throw has(.sealedFieldUntold) ? error : error.about(field + ".sealed")
             }
             state.opened[sealed.sealed.bytes] = password
-            return Stored(ssid: network.ssid, password: password, isHidden: network.isHidden, address: network.address)
+            return stored(password)
         }
     }
 
@@ -225,6 +228,8 @@ extension ModelDevice {
                 var known = try stored(hash, before)
                 if let said = update.addressing[hash] { known.address = said.address }
                 if has(.addressForgotten) { known.address = nil }
+                known.options = known.options.changed(by: update.options[hash] ?? .init())
+                if has(.optionsForgotten) { known.options = [] }
                 if has(.passwordForgotten) { known.password = Secret(text: "another password") }
                 network = known
             case .new(let new):

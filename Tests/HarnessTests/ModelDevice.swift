@@ -13,6 +13,7 @@ final class ModelDevice: DeviceService {
         var password: Secret?
         var isHidden = false
         var address: StaticAddress?
+        var options: NetworkOptions = []
     }
 
     struct State {
@@ -117,6 +118,7 @@ final class ModelDevice: DeviceService {
             maxBackupNetworks: state.withLock { $0.maximum }, deviceId: Self.key.deviceId, firmware: "1.0",
             features: [
                 "failover", "scan", "confirm", "joinOnce", "seal", "connectivity", "portal", "address", "enterprise",
+                "options",
             ])
     }
 

@@ -134,12 +134,14 @@ package struct StateWalk {
             nameServers: Array(servers.prefix(random.below(4))))
     }
 
-    /// The owner gives the device an address of its own in a network, or takes it back.
+    /// The owner gives the device an address of its own and an option in a network, or takes them back.
     private mutating func setAddress() {
         guard let network = stored.randomElement(using: &random) else { return }
         let address = random.below(3) == 0 ? nil : address()
         state.changeNetworks { copy in
-            if copy.ssid == network.ssid, copy.credential == network.credential { copy.staticAddress = address }
+            guard copy.ssid == network.ssid, copy.credential == network.credential else { return }
+            copy.staticAddress = address
+            copy.options = address == nil ? [] : .isManual
         }
     }
 

@@ -171,15 +171,15 @@ import Testing
     /// Cells that a newer altnet stores beside the known ones stay, whatever this one changes.
     @Test func whatANewerAltnetStoresIsKept() throws {
         let newer: Cells = [
-            CellID(kind: 130): Secret([1, 2, 3]), CellID(kind: 255, index: 254): Secret([]),
-            CellID(kind: 130, index: 7): Secret(repeatElement(9, count: 5000)),
+            CellID(kind: 131): Secret([1, 2, 3]), CellID(kind: 255, index: 254): Secret([]),
+            CellID(kind: 131, index: 7): Secret(repeatElement(9, count: 5000)),
         ]
         let cells = try fullState().cells(keepingSlotsOf: [:]).merging(newer) { $1 }
         var state = try #require(StoredState(cells: cells))
         #expect(state.kept == newer)
         state.home = nil
         let changed = state.normalised().cells(keepingSlotsOf: cells)
-        #expect(changed.filter { $0.key.kind >= 130 } == newer)
+        #expect(changed.filter { $0.key.kind >= 131 } == newer)
         #expect(StoredState(cells: changed) == state.normalised())
     }
 

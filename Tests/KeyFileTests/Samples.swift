@@ -115,7 +115,8 @@ extension StoredNetwork {
             security: Bool.random(using: &random) ? nil : Security.allCases.randomElement(using: &random),
             minimumSecurity: LinkProtection(rawValue: UInt8.random(in: 0...7, using: &random)),
             isHidden: Bool.random(using: &random),
-            staticAddress: Bool.random(using: &random) ? nil : .arbitrary(&random))
+            staticAddress: Bool.random(using: &random) ? nil : .arbitrary(&random),
+            options: NetworkOptions(rawValue: UInt8.random(in: 0...3, using: &random)))
     }
 }
 

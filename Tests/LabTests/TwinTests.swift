@@ -213,6 +213,15 @@ extension Radios {
                 #expect(await !old.hostapdLog.contains("\(lab.station.radioAddress)"))
                 let scan = try await device.ask { client throws(ClientError) in try await client.scanResults() }
                 #expect(scan.networks.first { $0.bssid == old.bssid }?.security == .legacy)
+                // With the owner's permission it is joined, by the best that it offers.
+                let name = old.ssid
+                let allowed = NewNetwork(
+                    ssid: name, password: Secret(text: "old-password"), options: .allowsTKIP)
+                let status = try await device.ask { client throws(ClientError) in
+                    try await client.switchNetwork(to: .new(allowed))
+                }
+                #expect(try await device.outcome(of: status, within: .seconds(60)).phase == .committed)
+                #expect(await lab.station.joined() == old.bssid)
             }
         }
     }

@@ -220,6 +220,25 @@ import Testing
         }
     }
 
+    @Test(arguments: [Security.legacy, .wpa2, .wpa2wpa3, nil])
+    func joinsTKIPOnlyWithPermissionAndWhereItIsOffered(_ offer: Security?) throws {
+        let all: Set = ["CCMP", "GCMP", "TKIP", "NONE"]
+        var request = try Example.request(offer: offer)
+        #expect(try block(request, ciphers: all)["pairwise"] == "CCMP GCMP")
+        request.allowsTKIP = true
+        let allowed = try block(request, ciphers: all)
+        let usesTKIP = offer == .legacy
+        #expect(allowed["proto"] == (usesTKIP ? "RSN WPA" : "RSN"))
+        #expect(allowed["pairwise"] == (usesTKIP ? "CCMP GCMP TKIP" : "CCMP GCMP"))
+        #expect(allowed["group"] == allowed["pairwise"])
+        #expect(allowed["sae_password"] == (offer == .legacy || offer == .wpa2 ? nil : "secret"))
+        // A wpa_supplicant or a driver without TKIP refuses before the join.
+        #expect((unsupported { try block(request) } != nil) == usesTKIP)
+        var floor = try Example.request(offer: offer, minimumSecurity: [.sae, .pmf])
+        floor.allowsTKIP = true
+        #expect(try block(floor, ciphers: all)["pairwise"] == "CCMP GCMP")
+    }
+
     /// For every offer of the access point: nothing is sent that a dictionary could be tried on.
     @Test(arguments: [Security.wpa2, .wpa2wpa3, .wpa3, nil])
     func whereSAEIsTheFloorThereIsNothingElse(_ offer: Security?) throws {

@@ -114,14 +114,16 @@ public struct DeviceClient: Sendable {
     /// - Parameters:
     ///   - revision: revision that the stored list must have; nil to replace a list of any revision.
     ///   - addressing: address configuration of stored networks, by hash. Needs the device's feature `address`.
+    ///   - options: changes of the options of stored networks, by hash. Needs the device's feature `options`.
     ///   - home: change of the home network; nil to keep it. Needs the device's feature `home`.
     public func updateBackups(
         _ networks: [NetworkReference], ifRevision revision: Int? = nil, addressing: [NetworkHash: Addressing] = [:],
-        home: HomeUpdate? = nil
+        options: [NetworkHash: NetworkOptions.Change] = [:], home: HomeUpdate? = nil
     ) async throws(ClientError) -> BackupList {
         try await ask(
             sealing: .updateBackups(
-                BackupsUpdate(networks: networks, ifRevision: revision, addressing: addressing, home: home)))
+                BackupsUpdate(
+                    networks: networks, ifRevision: revision, addressing: addressing, options: options, home: home)))
     }
 
     /// Switches to another network. Returns when the device has accepted the command, before it leaves its network.

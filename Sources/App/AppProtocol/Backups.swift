@@ -45,10 +45,13 @@ public struct BackupNetwork: Sendable, Equatable {
     public let lastFailure: JoinFailure?
     /// The device's static address; nil for DHCP.
     public let address: StaticAddress?
+    /// Options set by the owner. Needs the device's feature `options`.
+    public let options: NetworkOptions
 
     public init(
         ssid: SSID, hash: NetworkHash, security: Security, isHidden: Bool, lastSeen: Timestamp? = nil,
-        lastSignal: Int? = nil, lastFailure: JoinFailure? = nil, address: StaticAddress? = nil
+        lastSignal: Int? = nil, lastFailure: JoinFailure? = nil, address: StaticAddress? = nil,
+        options: NetworkOptions = []
     ) {
         self.ssid = ssid
         self.hash = hash
@@ -58,6 +61,7 @@ public struct BackupNetwork: Sendable, Equatable {
         self.lastSignal = lastSignal
         self.lastFailure = lastFailure
         self.address = address
+        self.options = options
     }
 }
 
@@ -68,16 +72,19 @@ public struct BackupsUpdate: Sendable, Equatable {
     public let ifRevision: Int?
     /// New address configuration of stored networks in `networks`, by hash.
     public let addressing: [NetworkHash: Addressing]
+    /// Changes of the options of stored networks in `networks`, by hash.
+    public let options: [NetworkHash: NetworkOptions.Change]
     /// New home network; nil keeps the current one.
     public let home: HomeUpdate?
 
     public init(
         networks: [NetworkReference], ifRevision: Int? = nil, addressing: [NetworkHash: Addressing] = [:],
-        home: HomeUpdate? = nil
+        options: [NetworkHash: NetworkOptions.Change] = [:], home: HomeUpdate? = nil
     ) {
         self.networks = networks
         self.ifRevision = ifRevision
         self.addressing = addressing
+        self.options = options
         self.home = home
     }
 }
@@ -108,32 +115,37 @@ public struct NewNetwork: Sendable, Equatable {
     public let isHidden: Bool
     /// The device's static address; nil for DHCP.
     public let address: StaticAddress?
+    public let options: NetworkOptions
 
     public init(
         ssid: SSID, credential: NetworkCredential, security: Security? = nil, isHidden: Bool = false,
-        address: StaticAddress? = nil
+        address: StaticAddress? = nil, options: NetworkOptions = []
     ) {
         self.ssid = ssid
         self.credential = credential
         self.security = security
         self.isHidden = isHidden
         self.address = address
+        self.options = options
     }
 }
 
 extension NewNetwork {
     /// - Parameter password: nil for an open network.
     public init(
-        ssid: SSID, password: Secret?, security: Security? = nil, isHidden: Bool = false, address: StaticAddress? = nil
+        ssid: SSID, password: Secret?, security: Security? = nil, isHidden: Bool = false, address: StaticAddress? = nil,
+        options: NetworkOptions = []
     ) {
         self.init(
             ssid: ssid, credential: password.map { .password($0) } ?? .none, security: security, isHidden: isHidden,
-            address: address)
+            address: address, options: options)
     }
 
     /// Returns the network with another credential.
     public func with(_ credential: NetworkCredential) -> NewNetwork {
-        NewNetwork(ssid: ssid, credential: credential, security: security, isHidden: isHidden, address: address)
+        NewNetwork(
+            ssid: ssid, credential: credential, security: security, isHidden: isHidden, address: address,
+            options: options)
     }
 }
 
@@ -171,7 +183,8 @@ extension BackupNetwork: Codable {
             lastSeen: try container.decodeIfPresent(Timestamp.self, forKey: .lastSeen),
             lastSignal: try container.decodeIfPresent(Int.self, forKey: .lastSignal),
             lastFailure: try container.decodeIfPresent(JoinFailure.self, forKey: .lastFailure),
-            address: try container.decodeIfPresent(StaticAddress.self, forKey: .address))
+            address: try container.decodeIfPresent(StaticAddress.self, forKey: .address),
+            options: NetworkOptions().changed(by: try .read(from: decoder)))
     }
 
     public func encode(to encoder: any Encoder) throws {
@@ -184,6 +197,7 @@ extension BackupNetwork: Codable {
         try container.encodeIfPresent(lastSignal, forKey: .lastSignal)
         try container.encodeIfPresent(lastFailure, forKey: .lastFailure)
         try container.encodeIfPresent(address, forKey: .address)
+        try NetworkOptions.Change(options).write(to: encoder)
     }
 }
 
@@ -229,7 +243,8 @@ extension NetworkReference: Codable {
                 NewNetwork(
                     ssid: ssid, credential: credential, security: .enterprise,
                     isHidden: try container.decodeIfPresent(Bool.self, forKey: .hidden) ?? false,
-                    address: try Addressing.read(from: decoder)?.address))
+                    address: try Addressing.read(from: decoder)?.address,
+                    options: try NetworkOptions.read(from: decoder, canAllowTKIP: false)))
             return
         }
         if security == .enterprise {
@@ -260,7 +275,8 @@ extension NetworkReference: Codable {
             NewNetwork(
                 ssid: ssid, credential: credential, security: security,
                 isHidden: try container.decodeIfPresent(Bool.self, forKey: .hidden) ?? false,
-                address: try Addressing.read(from: decoder)?.address))
+                address: try Addressing.read(from: decoder)?.address,
+                options: try .read(from: decoder, canAllowTKIP: credential != .none && security != .wpa3)))
     }
 
     private static func password(
@@ -304,6 +320,7 @@ extension NetworkReference: Codable {
             if network.credential != .none { try container.encodeIfPresent(network.security, forKey: .security) }
             if network.isHidden { try container.encode(true, forKey: .hidden) }
             if let address = network.address { try Addressing.fixed(address).write(to: encoder) }
+            try NetworkOptions.Change(network.options).write(to: encoder)
         }
     }
 }
@@ -348,22 +365,26 @@ extension BackupsUpdate: Codable {
                 details: ["max": .number(ProtocolLimits.updateEntries), "count": .number(networks.count)])
         }
         var addressing: [NetworkHash: Addressing] = [:]
+        var options: [NetworkHash: NetworkOptions.Change] = [:]
         for entry in entries {
             // The device refuses networks that occur twice, so an overwritten entry does not matter.
-            if case .stored(let hash) = entry.network, let said = entry.addressing { addressing[hash] = said }
+            guard case .stored(let hash) = entry.network else { continue }
+            if let said = entry.addressing { addressing[hash] = said }
+            if !entry.options.isEmpty { options[hash] = entry.options }
         }
         self.init(
             networks: networks, ifRevision: try container.decodeIfPresent(Int.self, forKey: .ifRevision),
-            addressing: addressing, home: try container.decodeIfPresent(HomeUpdate.self, forKey: .home))
+            addressing: addressing, options: options,
+            home: try container.decodeIfPresent(HomeUpdate.self, forKey: .home))
     }
 
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         let entries = networks.map { network in
             if case .stored(let hash) = network {
-                Entry(network: network, addressing: addressing[hash])
+                Entry(network: network, addressing: addressing[hash], options: options[hash] ?? .init())
             } else {
-                Entry(network: network, addressing: nil)
+                Entry(network: network, addressing: nil, options: .init())
             }
         }
         try container.encode(entries, forKey: .networks)
@@ -371,23 +392,29 @@ extension BackupsUpdate: Codable {
         try container.encodeIfPresent(home, forKey: .home)
     }
 
-    /// A network, with the new address configuration if it is a stored one.
+    /// A network, with the new address configuration and the change of its options if it is a stored one.
     private struct Entry: Codable {
         let network: NetworkReference
         let addressing: Addressing?
+        let options: NetworkOptions.Change
 
-        init(network: NetworkReference, addressing: Addressing?) {
-            (self.network, self.addressing) = (network, addressing)
+        init(network: NetworkReference, addressing: Addressing?, options: NetworkOptions.Change) {
+            (self.network, self.addressing, self.options) = (network, addressing, options)
         }
 
         init(from decoder: any Decoder) throws {
             network = try NetworkReference(from: decoder)
-            if case .stored = network { addressing = try .read(from: decoder) } else { addressing = nil }
+            if case .stored = network {
+                (addressing, options) = (try .read(from: decoder), try .read(from: decoder))
+            } else {
+                (addressing, options) = (nil, .init())
+            }
         }
 
         func encode(to encoder: any Encoder) throws {
             try network.encode(to: encoder)
             try addressing?.write(to: encoder)
+            try options.write(to: encoder)
         }
     }
 }

@@ -31,6 +31,8 @@ public struct NetworkStatus: Sendable, Equatable {
     public var radio: RadioStatus?
     /// State of the setup access point; nil if there is none, or from an older device.
     public var rescue: SetupAccessPointStatus?
+    /// Stored networks whose access points in range are all refused.
+    public var refused: [RefusedNetwork] = []
 
     public init(
         state: LinkState, uplink: Uplink?, carrier: Uplink? = nil, flags: NetworkFlags, ssid: SSID? = nil,
@@ -137,7 +139,7 @@ public struct SignalReading: Sendable, Equatable {
 extension NetworkStatus: Codable {
     private enum CodingKeys: String, CodingKey {
         case state, network, uplink, carrier, flags, bssid, signal, quality, frequency, hash, addresses, since,
-            connectivity, handover, standby, modem, radio, rescue
+            connectivity, handover, standby, modem, radio, rescue, refused
     }
 
     public init(from decoder: any Decoder) throws {
@@ -160,6 +162,7 @@ extension NetworkStatus: Codable {
             modem: try container.decodeIfPresent(ModemStatus.self, forKey: .modem),
             radio: try container.decodeIfPresent(RadioStatus.self, forKey: .radio),
             rescue: try container.decodeIfPresent(SetupAccessPointStatus.self, forKey: .rescue))
+        refused = try container.decodeIfPresent([RefusedNetwork].self, forKey: .refused) ?? []
     }
 
     public func encode(to encoder: any Encoder) throws {
@@ -183,6 +186,7 @@ extension NetworkStatus: Codable {
         try container.encodeIfPresent(modem, forKey: .modem)
         try container.encodeIfPresent(radio, forKey: .radio)
         try container.encodeIfPresent(rescue, forKey: .rescue)
+        if !refused.isEmpty { try container.encode(refused, forKey: .refused) }
     }
 }
 

@@ -4,7 +4,7 @@ extension Request.Body {
     /// Returns the reason to refuse this request from a relay, such as a broker; nil to allow it.
     ///
     /// A sender at a broker may not be the owner. It has the role that the device's settings grant, and may switch to
-    /// stored networks only. New networks, passwords and addresses need the proof of an app's key.
+    /// stored networks only. New networks, passwords, addresses and options need the proof of an app's key.
     /// - Parameters:
     ///   - role: role that the settings grant to senders over the relay; nil for none.
     ///   - isProved: whether an app has proved this request with its key. The key's role is checked elsewhere.
@@ -27,12 +27,12 @@ extension Request.Body {
         return nil
     }
 
-    /// Whether the request adds a network, password or address, or needs a key for its answer.
+    /// Whether the request adds a network, password, address or option, or needs a key for its answer.
     private var needsProof: Bool {
         switch self {
         case .switchNetwork(let order): order.target.isNew
         case .updateBackups(let update):
-            !update.addressing.isEmpty || update.networks.contains(where: \.isNew)
+            !update.addressing.isEmpty || !update.options.isEmpty || update.networks.contains(where: \.isNew)
                 || update.home?.network?.isNew ?? false
         case .stagePassword: true
         case .agreeKey(let query): query.nonce != nil
@@ -77,11 +77,14 @@ extension Request.Body {
             for network in update.networks { networks.append(try named(network)) }
             var addressing: [NetworkHash: Addressing] = [:]
             for (hash, entry) in update.addressing { addressing[try name(hash)] = entry }
+            var options: [NetworkHash: NetworkOptions.Change] = [:]
+            for (hash, change) in update.options { options[try name(hash)] = change }
             var home = update.home
             if let network = home?.network { home = .replace(try named(network)) }
             return .updateBackups(
                 BackupsUpdate(
-                    networks: networks, ifRevision: update.ifRevision, addressing: addressing, home: home))
+                    networks: networks, ifRevision: update.ifRevision, addressing: addressing, options: options,
+                    home: home))
         default: return self
         }
     }

@@ -18,6 +18,7 @@ public struct SealContext: Sendable, Equatable {
     let security: Security?
     let isHidden: Bool
     let address: StaticAddress?
+    let options: NetworkOptions
     var revision: Int?
     var confirmWithin: Int?
     var joinOnce = false
@@ -33,7 +34,7 @@ public struct SealContext: Sendable, Equatable {
         case .enterprise, .sealedEnterprise: (isEnterprise, security) = (true, .enterprise)
         case .none, .password, .sealed: (isEnterprise, security) = (false, network.security)
         }
-        (isHidden, address) = (network.isHidden, network.address)
+        (isHidden, address, options) = (network.isHidden, network.address, network.options)
     }
 
     /// - Parameter isHome: whether the network is the new home, not an entry of the list.
@@ -52,8 +53,8 @@ public struct SealContext: Sendable, Equatable {
         (changeId, keepFor) = (staging.changeId, staging.keepFor)
     }
 
-    /// Returns the text that HPKE authenticates: eleven lines, or thirteen for a staged password, without a final line
-    /// feed.
+    /// Returns the text that HPKE authenticates, without a final line feed: eleven lines, two more for a staged
+    /// password, and one more for each option that is set.
     public func text(deviceId: String) -> String {
         func flag(_ isSet: Bool) -> String { isSet ? "1" : "0" }
         func number(_ value: Int?) -> String { value.map(String.init) ?? "" }
@@ -64,6 +65,9 @@ public struct SealContext: Sendable, Equatable {
         let more = changeId.map {
             ["change=\(Hex.string(Array($0.utf8)))", "keepFor=\(number(keepFor))"]
         }
+        let chosen =
+            (options.contains(.allowsTKIP) ? ["allowTkip=1"] : [])
+            + (options.contains(.isManual) ? ["automatic=0"] : [])
         return
             ([
                 "altnet/\(ProtocolLimits.version) \(place.rawValue)", "device=\(deviceId)",
@@ -72,6 +76,6 @@ public struct SealContext: Sendable, Equatable {
                 "hidden=\(flag(isHidden))", "address=\(address ?? "")", "revision=\(number(revision))",
                 "confirmWithin=\(number(confirmWithin))", "joinOnce=\(flag(joinOnce))",
                 "besideUplink=\(flag(besideUplink))",
-            ] + (more ?? [])).joined(separator: "\n")
+            ] + (more ?? []) + chosen).joined(separator: "\n")
     }
 }

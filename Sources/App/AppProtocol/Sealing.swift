@@ -25,7 +25,8 @@ extension Request.Body {
             }
             return .updateBackups(
                 BackupsUpdate(
-                    networks: networks, ifRevision: update.ifRevision, addressing: update.addressing, home: home))
+                    networks: networks, ifRevision: update.ifRevision, addressing: update.addressing,
+                    options: update.options, home: home))
         case .switchNetwork(let request):
             let target = try request.target.sealed(with: key, for: device) { SealContext(of: $0, in: request) }
             return .switchNetwork(

@@ -60,6 +60,7 @@ struct SchemaTables {
             try part("modem", "member", "meaning", definitions["modem"]),
             try part("radio", "member", "meaning", definitions["radio"]),
             try part("rescue", "member", "meaning", definitions["rescue"]),
+            try part("refused", "member", "meaning", definitions["refused"]),
             try part("connectivity", "member", "meaning", definitions["connectivity"]),
             try part("target", "member of a target", "meaning", definitions["target"]),
             try part("portal", "member of `portal`", "meaning", definitions["portal"]),

@@ -114,10 +114,12 @@ extension AgentCore {
     }
 
     private func request(_ network: StoredNetwork, _ target: LinkTarget) -> JoinRequest {
-        JoinRequest(
+        var request = JoinRequest(
             ssid: network.ssid, credential: network.credential, isHidden: network.isHidden, bssid: target.bssid,
             frequencies: target.frequencies, offer: target.offer, minimumSecurity: minimumSecurity(of: target.network),
             isUnseen: target.isUnseen)
+        request.allowsTKIP = network.options.contains(.allowsTKIP)
+        return request
     }
 
     mutating func leave(_ station: StationID) {

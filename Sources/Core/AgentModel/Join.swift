@@ -15,6 +15,8 @@ public struct JoinRequest: Sendable, Equatable {
     public let isUnseen: Bool
     /// Whether to check the validity dates of a server certificate. False until the device's clock is set.
     public var checksCertificateTimes = true
+    /// Whether the owner permits first-generation WPA and TKIP.
+    public var allowsTKIP = false
     /// How to roam to this access point within the current network; nil for a new join.
     public var roam: Roam?
 
@@ -62,8 +64,8 @@ public enum JoinFailure: String, Error, Sendable, CaseIterable, Codable {
     case notFound
     /// All access points in range with this SSID offer less protection than the network's security floor.
     case lessSecure
-    /// All access points in range with this SSID use unsupported security: WPA, TKIP or WEP, or IEEE 802.1X for a
-    /// stored password.
+    /// All access points in range with this SSID use unsupported security: WEP, IEEE 802.1X for a stored password, or
+    /// WPA or TKIP without the owner's permission.
     case unsupportedSecurity
     case rejected
     /// The server's certificate has a wrong authority, name or date. The server received neither the password nor a

@@ -14,8 +14,8 @@ public enum Security: String, Sendable, CaseIterable, Codable {
     case enterprise
     /// WEP. It is broken, so the agent never joins such a network.
     case wep
-    /// First-generation WPA, or TKIP as pairwise or group cipher. It is broken, so the agent never joins such a
-    /// network.
+    /// First-generation WPA, or TKIP as pairwise or group cipher. It is broken, so the agent joins such a network only
+    /// with the owner's permission.
     case legacy = "wpa-tkip"
     /// The network offers only unknown ciphers or key management.
     case unknown

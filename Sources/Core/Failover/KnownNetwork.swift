@@ -26,14 +26,19 @@ public struct KnownNetwork: Hashable, Sendable, Codable {
     public let isPreferred: Bool
     /// The least that its access points must offer.
     public private(set) var minimumSecurity: LinkProtection
+    /// Whether the owner permits first-generation WPA and TKIP with the network's password.
+    public var allowsTKIP: Bool { tkip ?? false }
+    /// Nil instead of false, which records leave out.
+    private let tkip: Bool?
 
     private enum CodingKeys: String, CodingKey {
         case id, ssid, usesPassphrase, enterprise = "isEnterprise", isHidden, isPreferred, minimumSecurity = "floor"
+        case tkip = "allowsTKIP"
     }
 
     public init(
         id: NetworkID, ssid: SSID, usesPassphrase: Bool, isEnterprise: Bool = false, isHidden: Bool = false,
-        isPreferred: Bool = false, minimumSecurity: LinkProtection = []
+        isPreferred: Bool = false, minimumSecurity: LinkProtection = [], allowsTKIP: Bool = false
     ) {
         self.id = id
         self.ssid = ssid
@@ -42,6 +47,7 @@ public struct KnownNetwork: Hashable, Sendable, Codable {
         self.isHidden = isHidden
         self.isPreferred = isPreferred
         self.minimumSecurity = minimumSecurity
+        tkip = allowsTKIP ? true : nil
     }
 
     /// Whether `bss` is an access point of this network: it has its name, and offers what the device asks of it.
@@ -64,7 +70,8 @@ public struct KnownNetwork: Hashable, Sendable, Codable {
 
     private func isOfItsKind(_ bss: BSS) -> Bool {
         if isEnterprise { return bss.security == .enterprise }
-        return usesPassphrase ? bss.security.usesPassphrase : bss.security.isOpenToAll
+        guard usesPassphrase else { return bss.security.isOpenToAll }
+        return bss.security.usesPassphrase || allowsTKIP && bss.security == .legacy
     }
 
     /// Whether nothing but the floor differs from `other`, and that only upwards.

@@ -11,10 +11,11 @@ struct DecryptedNetwork: Sendable {
     let security: Security?
     let isHidden: Bool
     let address: StaticAddress?
+    let options: NetworkOptions
 
     init(
         ssid: SSID, password: Secret? = nil, enterprise: EnterpriseCredential? = nil, security: Security? = nil,
-        isHidden: Bool = false, address: StaticAddress? = nil
+        isHidden: Bool = false, address: StaticAddress? = nil, options: NetworkOptions = []
     ) {
         self.ssid = ssid
         self.password = password
@@ -22,6 +23,7 @@ struct DecryptedNetwork: Sendable {
         self.security = security
         self.isHidden = isHidden
         self.address = address
+        self.options = options
     }
 
     /// Opens a sealed credential, which is possible only once. Takes a fraction of a millisecond.
@@ -37,8 +39,7 @@ struct DecryptedNetwork: Sendable {
         }
         self.init(
             ssid: network.ssid, password: password, enterprise: enterprise, security: network.security,
-            isHidden: network.isHidden,
-            address: network.address)
+            isHidden: network.isHidden, address: network.address, options: network.options)
     }
 }
 
@@ -59,7 +60,7 @@ extension StoredNetwork {
         self.init(
             ssid: network.ssid, credential: credential, security: network.security,
             minimumSecurity: LinkProtection(promisedBy: network.security), isHidden: network.isHidden,
-            staticAddress: network.address)
+            staticAddress: network.address, options: network.options)
     }
 
     /// Opens a sealed credential and derives the key.
@@ -95,7 +96,9 @@ extension PreparedUpdate {
         var entries: [Entry] = []
         for (index, network) in update.networks.enumerated() {
             switch network {
-            case .stored(let hash): entries.append(.stored(hash, addressing: update.addressing[hash]))
+            case .stored(let hash):
+                entries.append(
+                    .stored(hash, addressing: update.addressing[hash], options: update.options[hash] ?? .init()))
             case .new(let network):
                 let field = "body.networks[\(index)]"
                 let context = SealContext(of: network, in: update)

@@ -47,6 +47,12 @@ enum DisplayText {
         }
     }
 
+    /// Names of the options that are set, joined by commas.
+    static func options(_ options: NetworkOptions) -> String {
+        let names = [(NetworkOptions.allowsTKIP, "TKIP"), (.isManual, "manual")]
+        return names.filter { options.contains($0.0) }.map(\.1).joined(separator: ", ")
+    }
+
     static func name(_ ssid: SSID?) -> String { ssid?.description ?? "(hidden)" }
 
     /// - Parameter carrier: uplink that carries a tunnel; nil without a tunnel.

@@ -20,7 +20,12 @@ struct NewNetworkOptions: ParsableArguments {
 
     @OptionGroup var fixed: StaticAddressOptions
 
+    @OptionGroup var choices: OptionFlags
+
     func validate() throws {
+        if choices.allowTkip == true, open || wpa3 || enterprise.isGiven {
+            throw ValidationError("--allow-tkip needs a network with a WPA2 password")
+        }
         if open, passwordStdin { throw ValidationError("--open and --password-stdin exclude each other") }
         if open, wpa3 { throw ValidationError("--open and --wpa3 exclude each other") }
         if enterprise.isGiven, open || wpa3 {
@@ -31,27 +36,32 @@ struct NewNetworkOptions: ParsableArguments {
         }
     }
 
-    var isGiven: Bool { open || wpa3 || hidden || passwordStdin || enterprise.isGiven || fixed.isGiven }
+    var isGiven: Bool {
+        open || wpa3 || hidden || passwordStdin || enterprise.isGiven || fixed.isGiven
+            || !choices.change.isEmpty
+    }
 
     /// - Throws: `CommandFailure` if the device's agent does not support the given options.
     func requireFeatures(of device: DeviceClient) async throws {
         if fixed.isGiven { try await device.requireStaticAddresses() }
         if enterprise.isGiven { try await device.requireEnterprise() }
+        if !choices.change.isEmpty { try await device.requireOptions() }
     }
 
     func network(_ ssid: SSID, _ console: Console) throws -> NewNetwork {
         let address = try fixed.staticAddress
+        let options = NetworkOptions().changed(by: choices.change)
         if enterprise.isGiven {
             let password = enterprise.hasPassword ? try console.password(for: ssid, fromInput: passwordStdin) : nil
             if let credential = try enterprise.credential(password: password) {
                 return NewNetwork(
                     ssid: ssid, credential: .enterprise(credential), security: .enterprise, isHidden: hidden,
-                    address: address)
+                    address: address, options: options)
             }
         }
         return NewNetwork(
             ssid: ssid, password: open ? nil : try password(for: ssid, console), security: wpa3 ? .wpa3 : nil,
-            isHidden: hidden, address: address)
+            isHidden: hidden, address: address, options: options)
     }
 
     private func password(for ssid: SSID, _ console: Console) throws -> Secret {
@@ -117,6 +127,18 @@ struct StaticAddressOptions: ParsableArguments {
     }
 }
 
+struct OptionFlags: ParsableArguments {
+    @Flag(
+        inversion: .prefixedNo,
+        help: "Join with first-generation WPA or TKIP too, which an attacker can forge (default: --no-allow-tkip).")
+    var allowTkip: Bool?
+
+    @Flag(inversion: .prefixedNo, help: "Join without a command (default: --automatic).")
+    var automatic: Bool?
+
+    var change: NetworkOptions.Change { .init(allowsTKIP: allowTkip, isAutomatic: automatic) }
+}
+
 struct AddressArgument: ExpressibleByArgument {
     let address: IPAddress
 
@@ -135,6 +157,17 @@ extension DeviceClient {
             throw CommandFailure(
                 .protocolMismatch,
                 "nothing was changed: the device's agent does not support static addresses, update it")
+        }
+    }
+}
+
+extension DeviceClient {
+    /// - Throws: `CommandFailure` if the device's agent does not support options of networks.
+    func requireOptions() async throws {
+        guard try await capabilities().features.contains("options") else {
+            throw CommandFailure(
+                .protocolMismatch,
+                "nothing was changed: the device's agent does not support options of networks, update it")
         }
     }
 }

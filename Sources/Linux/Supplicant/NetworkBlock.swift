@@ -130,13 +130,17 @@ struct NetworkBlock: Sendable {
             // SAE needs the password; the derived key is not enough.
             let isKey = Passphrase.isKey(passphrase)
             if isKey, request.offer == .wpa3 { throw .unsupported("WPA3 with a key instead of a password") }
-            let isSAE = request.isUnseen ? request.offer == .wpa3 : !isKey && request.offer != .wpa2
+            let isSAE =
+                request.isUnseen ? request.offer == .wpa3 : !isKey && request.offer != .wpa2 && !request.usesTKIP
             known = request.isUnseen && isSAE ? passwordMethods : keyMethods + (isSAE ? passwordMethods : [])
         }
         let methods = chosen(known, request, keyManagement)
         guard !methods.isEmpty else {
             throw .unsupported(
                 known == passwordMethods ? "WPA3, which this network requires" : "networks with a password")
+        }
+        guard !request.usesTKIP || ciphers.contains("TKIP") else {
+            throw .unsupported("TKIP, which this access point requires")
         }
         var settings = secured(by: methods, request, ciphers)
         if !methods.allSatisfy(passwordMethods.contains) {
@@ -198,13 +202,13 @@ struct NetworkBlock: Sendable {
         by methods: [String], _ request: JoinRequest, _ available: Set<String>
     ) -> [Setting] {
         let usable = Self.ciphers.filter { $0 == "CCMP" || !request.isUnseen && available.contains($0) }
-        let ciphers = usable.joined(separator: " ")
+        let ciphers = (usable + (request.usesTKIP ? ["TKIP"] : [])).joined(separator: " ")
         return [
             Setting(name: "key_mgmt", value: .plain(methods.joined(separator: " "))),
             // 1 makes management frame protection optional; 2 requires it, if an earlier link had it.
             Setting(name: "ieee80211w", value: .plain(request.minimumSecurity.contains(.pmf) ? "2" : "1")),
-            // Excludes WPA and TKIP, for both unicast and broadcast.
-            Setting(name: "proto", value: .plain("RSN")),
+            // Excludes WPA and TKIP, for both unicast and broadcast, unless the owner permits them.
+            Setting(name: "proto", value: .plain(request.usesTKIP ? "RSN WPA" : "RSN")),
             Setting(name: "pairwise", value: .plain(ciphers)),
             Setting(name: "group", value: .plain(ciphers)),
         ]
@@ -213,4 +217,10 @@ struct NetworkBlock: Sendable {
     /// Pairwise ciphers. RSN requires CCMP (IEEE 802.11-2020, 12.5.1). wpa_supplicant chooses the strongest listed
     /// cipher even if the driver lacks it (hostap 2.10, wpa_pick_pairwise_cipher).
     private static let ciphers = ["CCMP", "GCMP", "CCMP-256", "GCMP-256"]
+}
+
+extension JoinRequest {
+    /// Whether the block has WPA and TKIP: the owner permits them, and the access point offers nothing better. Without
+    /// a scan, wpa_supplicant would use the strongest listed cipher, which such an access point may lack.
+    fileprivate var usesTKIP: Bool { allowsTKIP && offer == .legacy && !isUnseen && !minimumSecurity.contains(.sae) }
 }

@@ -115,10 +115,12 @@ extension DeviceNetworkManager {
         _ models: [BackupWifiModel], ifRevision revision: Int? = nil
     ) async throws(ClientError) -> BackupWifiNetworks {
         let said = models.compactMap { model in model.addressing.map { (model.hash, $0) } }
+        let changes = models.filter { !$0.change.isEmpty }.map { ($0.hash, $0.change) }
         return BackupWifiNetworks(
             try await session.updateBackups(
                 models.map(\.reference), ifRevision: revision,
-                addressing: Dictionary(said, uniquingKeysWith: { $1 })))
+                addressing: Dictionary(said, uniquingKeysWith: { $1 }),
+                options: Dictionary(changes, uniquingKeysWith: { $1 })))
     }
 
     /// Sets the home network. The device stays in its current network.
@@ -321,10 +323,13 @@ public struct BackupWifiModel: Sendable, Equatable {
     /// The device's static address; nil for DHCP.
     public let address: StaticAddress?
     private(set) var addressing: Addressing?
+    /// Options set by the owner. Needs the device's feature `options`.
+    public let options: NetworkOptions
+    private(set) var change = NetworkOptions.Change()
 
     init(
         ssid: SSID, hash: NetworkHash, credential: NetworkCredential?, security: Security? = nil, isHidden: Bool,
-        address: StaticAddress?
+        address: StaticAddress?, options: NetworkOptions = []
     ) {
         self.ssid = ssid
         self.hash = hash
@@ -332,11 +337,13 @@ public struct BackupWifiModel: Sendable, Equatable {
         self.security = security
         self.isHidden = isHidden
         self.address = address
+        self.options = options
     }
 
     init(_ stored: BackupNetwork) {
         self.init(
-            ssid: stored.ssid, hash: stored.hash, credential: nil, isHidden: stored.isHidden, address: stored.address)
+            ssid: stored.ssid, hash: stored.hash, credential: nil, isHidden: stored.isHidden, address: stored.address,
+            options: stored.options)
     }
 
     /// Returns the network with another address, which takes effect when the list is sent. Needs the device's feature
@@ -344,8 +351,20 @@ public struct BackupWifiModel: Sendable, Equatable {
     public func with(_ addressing: Addressing) -> BackupWifiModel {
         var model = BackupWifiModel(
             ssid: ssid, hash: hash, credential: credential, security: security, isHidden: isHidden,
-            address: addressing.address)
+            address: addressing.address, options: options)
+        model.change = change
         if credential == nil { model.addressing = addressing }
+        return model
+    }
+
+    /// Returns the network with changed options, which take effect when the list is sent. Needs the device's feature
+    /// `options`.
+    public func with(_ change: NetworkOptions.Change) -> BackupWifiModel {
+        var model = BackupWifiModel(
+            ssid: ssid, hash: hash, credential: credential, security: security, isHidden: isHidden, address: address,
+            options: options.changed(by: change))
+        model.addressing = addressing
+        if credential == nil { model.change = change }
         return model
     }
 
@@ -354,7 +373,8 @@ public struct BackupWifiModel: Sendable, Equatable {
         guard let credential else { return .stored(hash) }
         return .new(
             NewNetwork(
-                ssid: ssid, credential: credential, security: security, isHidden: isHidden, address: address))
+                ssid: ssid, credential: credential, security: security, isHidden: isHidden, address: address,
+                options: options))
     }
 
     /// Compares only hashes, so a model with its password equals the stored network.

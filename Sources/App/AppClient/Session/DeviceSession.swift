@@ -209,21 +209,22 @@ extension DeviceSession {
     /// - Parameters:
     ///   - revision: revision that the stored list must have; nil to replace a list of any revision.
     ///   - addressing: new address configuration of stored networks, by hash.
+    ///   - options: changes of the options of stored networks, by hash.
     public func updateBackups(
         _ networks: [NetworkReference], ifRevision revision: Int? = nil, addressing: [NetworkHash: Addressing] = [:],
-        home: HomeUpdate? = nil
+        options: [NetworkHash: NetworkOptions.Change] = [:], home: HomeUpdate? = nil
     ) async throws(ClientError) -> BackupList {
         let client = try await proven()
         do {
             return try await client.updateBackups(
-                networks, ifRevision: revision, addressing: addressing, home: home)
+                networks, ifRevision: revision, addressing: addressing, options: options, home: home)
         } catch {
             guard error.isLoss else { throw error }
             lose(client)
         }
         do {
             return try await connected().updateBackups(
-                networks, ifRevision: revision, addressing: addressing, home: home)
+                networks, ifRevision: revision, addressing: addressing, options: options, home: home)
         } catch {
             guard home == nil, case .refused(let refusal) = error, refusal.code == .revisionConflict,
                 let sent = networks.hashes(at: client.endpoint)
@@ -231,9 +232,12 @@ extension DeviceSession {
             let stored = try await ask { client throws(ClientError) in try await client.backups() }
             guard Set(stored.networks.map(\.hash)) == sent,
                 stored.networks.allSatisfy({ addressing[$0.hash].map(\.address) ?? $0.address == $0.address }),
+                stored.networks.allSatisfy({ $0.options.changed(by: options[$0.hash] ?? .init()) == $0.options }),
                 networks.allSatisfy({ reference in
                     guard case .new(let network) = reference else { return true }
-                    return stored.networks.contains { $0.ssid == network.ssid && $0.address == network.address }
+                    return stored.networks.contains {
+                        $0.ssid == network.ssid && $0.address == network.address && $0.options == network.options
+                    }
                 })
             else { throw error }
             return stored

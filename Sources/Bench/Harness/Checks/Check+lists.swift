@@ -140,6 +140,25 @@ extension Check {
             try await wire.ask(.updateBackups, .networks(Array(both))).expectRefusal(
                 .malformed, field: "body.networks[\(both.count - 1)].dhcp")
         },
+        update("options", "options are stored, kept with the hash and changed one by one") { check in
+            try check.needsFeature("options")
+            let wire = try await check.open()
+            let network = try check.fresh()
+            let entry = check.entry(network).with(["automatic": false])
+            let first: BackupList = try await wire.get(.updateBackups, .networks(check.kept(leaving: 1) + [entry]))
+            try expect("a manual network", first.networks.last?.options, is: .isManual)
+            let again: BackupList = try await wire.get(.updateBackups, .networks(first.references))
+            try expect("the options that were kept", again.networks.last?.options, is: .isManual)
+            func changed(_ members: [String: JSONValue]) async throws -> BackupList {
+                let last = first.references.suffix(1).map { $0.with(members) }
+                return try await wire.get(.updateBackups, .networks(first.references.dropLast() + last))
+            }
+            let allowed = try await changed(["allowTkip": true])
+            try expect("both options", allowed.networks.last?.options, is: [.isManual, .allowsTKIP])
+            try expect("another revision", allowed.revision > again.revision, is: true)
+            let taken = try await changed(["allowTkip": false, "automatic": true])
+            try expect("no option", taken.networks.last?.options, is: [])
+        },
         update("event", "each subscriber gets an event for a change", section: "Events") { check in
             let (wire, other) = (try await check.listening(), try await check.listening())
             let list = try await check.update([try check.fresh()], on: wire)
@@ -295,7 +314,7 @@ private struct BadEntry: Sendable {
         self.entry = entry
     }
 
-    static let all = others + badAddresses + badCredentials
+    static let all = others + badAddresses + badOptions + badCredentials
 
     private static let others = [
         BadEntry("unknownNetwork", "a hash that the device does not know", .unknownNetwork) { _, _ in
@@ -390,6 +409,24 @@ private struct BadEntry: Sendable {
             bad("method", "an unknown method", .malformed, field: "method", ["method": "md5"]),
             bad("inner", "PAP as the inner method of PEAP", field: "inner", ["inner": "pap"]),
             bad("key", "a private key in addition to a password", field: "privateKey", ["privateKey": "harness"]),
+        ]
+    }()
+
+    /// Options that a network cannot have.
+    private static let badOptions: [BadEntry] = {
+        func bad(
+            _ name: String, _ what: String, _ code: ErrorCode = .unsupported, field: String,
+            _ members: [String: JSONValue]
+        ) -> BadEntry {
+            var entry = BadEntry("options." + name, what, code, field: field) { check, _ in
+                try check.fresh().json.with(["security": "open"]).with(members)
+            }
+            entry.feature = "options"
+            return entry
+        }
+        return [
+            bad("open", "TKIP for an open network", field: "allowTkip", ["allowTkip": true]),
+            bad("number", "an option that is a number", .malformed, field: "automatic", ["automatic": 0]),
         ]
     }()
 

@@ -8,7 +8,11 @@ extension AgentCore {
     mutating func learn(_ facts: LinkFacts, by station: StationID, of network: StoredNetwork) {
         stations[station]?.protection = facts.protection
         if facts.security == .legacy || facts.usesTKIP {
-            log(.warning, "\(network.ssid) uses WPA or TKIP and will not be joined again: \(Self.advice(.legacy))")
+            if network.options.contains(.allowsTKIP) {
+                log(.notice, "\(network.ssid) uses WPA or TKIP, which its owner allows")
+            } else {
+                log(.warning, "\(network.ssid) uses WPA or TKIP and will not be joined again: \(Self.advice(.legacy))")
+            }
         } else if let security = facts.security {
             learned.pendingStatistics.negotiated(security, in: network)
         }
@@ -127,7 +131,9 @@ extension AgentCore {
 
     static func advice(_ security: Security) -> String {
         switch security {
-        case .legacy: "set the router to WPA3, or to WPA2 with AES (CCMP) alone"
+        case .legacy:
+            "set the router to WPA3, or to WPA2 with AES (CCMP) alone; if it cannot, send the network's password again "
+                + "with 'altnet switch --new --allow-tkip'"
         case .wep: "set the router to WPA3, or to WPA2 with AES"
         case .enterprise: "store it with 'altnet backups add --eap'"
         default: "set the router to WPA3 or WPA2 with a password"

@@ -29,7 +29,7 @@ extension StoredState {
             if copy.isSame(as: network) {
                 copy.applyUserSetting(of: network)
             } else if copy.hasSameKey(as: network) {
-                copy.staticAddress = network.staticAddress
+                copy.takeOwnerSettings(of: network)
             }
         }
     }
@@ -58,7 +58,7 @@ extension StoredNetwork {
         // The old security is outdated if the user has changed the security floor.
         security = network.security ?? (minimumSecurity == network.minimumSecurity ? security : nil)
         minimumSecurity = network.minimumSecurity
-        staticAddress = network.staticAddress
+        takeOwnerSettings(of: network)
     }
 }
 

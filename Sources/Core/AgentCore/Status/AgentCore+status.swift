@@ -157,6 +157,11 @@ extension AgentCore {
         status.modem = kernel.modem
         status.radio = radioStatus
         status.rescue = setupAccessPointStatus(at: now)
+        status.refused = policy.refusals(at: now.instant).map { refusal in
+            RefusedNetwork(
+                ssid: refusal.network.ssid, security: refusal.bss.security, reason: refusal.failure,
+                remedy: Self.explanation(refusal))
+        }
         if status.carriedBy == .cellular { status.signal = kernel.modem?.signal }
         return status
     }
@@ -192,7 +197,7 @@ extension AgentCore {
     /// Features of the app protocol that the core provides.
     package static let features = [
         "failover", "scan", "confirm", "joinOnce", "seal", "keys", "connectivity", "home", "besideUplink", "enterprise",
-        "metrics", "stage", "prove",
+        "metrics", "stage", "prove", "options",
     ]
 
     package var serviceStatus: String {

@@ -227,6 +227,6 @@ extension BackupNetwork {
             isHidden: network.isHidden,
             lastSeen: statistics?.lastSeen.map { Timestamp(millisecondsSince1970: Int64($0) * 1000) },
             lastSignal: statistics?.lastSignal.map(Int.init), lastFailure: statistics?.lastFailure,
-            address: network.staticAddress)
+            address: network.staticAddress, options: network.options)
     }
 }

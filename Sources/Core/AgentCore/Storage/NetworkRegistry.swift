@@ -10,7 +10,7 @@ package struct NetworkRegistry {
     package init() {}
 
     /// Returns the networks that may be joined, in the order of preference: preferred, home, backups, staged, target
-    /// and origin of a running switch. `inUse` stays in the registry in any case.
+    /// and origin of a running switch. Manual backups are left out. `inUse` stays in the registry in any case.
     /// - Parameter refusing: Networks that refuse their stored password. If the preferred network is one of them, its
     ///   staged password is preferred.
     package mutating func known(
@@ -26,7 +26,8 @@ package struct NetworkRegistry {
             preferred = newer
         }
         let ordered =
-            [state.preferred, state.home].compactMap(\.self) + state.backups + staged
+            [state.preferred, state.home].compactMap(\.self)
+            + (state.backups + staged).filter { !$0.options.contains(.isManual) }
             + [state.pendingSwitch?.target ?? target, origin].compactMap(\.self)
         let known = ordered.compactMap { network -> KnownNetwork? in
             let id = number(of: network)
@@ -37,7 +38,8 @@ package struct NetworkRegistry {
                 id: id, ssid: network.ssid, usesPassphrase: network.credential != .none,
                 isEnterprise: network.isEnterprise, isHidden: network.isHidden,
                 isPreferred: preferred?.isSame(as: network) ?? false,
-                minimumSecurity: network.minimumSecurity.union(state.learnedProtection(of: network)))
+                minimumSecurity: network.minimumSecurity.union(state.learnedProtection(of: network)),
+                allowsTKIP: network.options.contains(.allowsTKIP))
         }
         networks = networks.filter { seen.contains($0.key) || $0.key == inUse }
         return known

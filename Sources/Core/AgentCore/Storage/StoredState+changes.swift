@@ -38,11 +38,28 @@ extension StoredNetwork {
     }
 }
 
+extension StoredNetwork {
+    fileprivate mutating func apply(_ addressing: Addressing?, _ change: NetworkOptions.Change) {
+        if let addressing { staticAddress = addressing.address }
+        options = options.changed(by: change)
+    }
+
+    /// Takes what the owner may set besides the credential and the security.
+    package mutating func takeOwnerSettings(of network: StoredNetwork) {
+        (staticAddress, options) = (network.staticAddress, network.options)
+    }
+
+    /// Whether the network has a password and does not require WPA3.
+    fileprivate var canAllowTKIP: Bool { password != nil && !minimumSecurity.contains(.sae) }
+}
+
 /// List of backups from an app, with derived keys.
 package struct PreparedUpdate: Sendable, Equatable {
     package enum Entry: Sendable, Equatable {
-        /// - Parameter addressing: New addressing of the network; nil if unchanged.
-        case stored(NetworkHash, addressing: Addressing? = nil)
+        /// - Parameters:
+        ///   - addressing: New addressing of the network; nil if unchanged.
+        ///   - options: Change of the network's options.
+        case stored(NetworkHash, addressing: Addressing? = nil, options: NetworkOptions.Change = .init())
         /// Network described completely by the user.
         case new(StoredNetwork)
     }
@@ -67,9 +84,9 @@ package struct PreparedUpdate: Sendable, Equatable {
         let hash = network.hash(localKey: localKey)
         guard state.network(hash, localKey: localKey) == nil else { return self }
         func named(_ entry: Entry) -> Entry {
-            guard case .stored(hash, addressing: let addressing) = entry else { return entry }
+            guard case .stored(hash, let addressing, let options) = entry else { return entry }
             var network = network
-            if let addressing { network.staticAddress = addressing.address }
+            network.apply(addressing, options)
             return .new(network)
         }
         let home: Home? = if case .replaced(let entry) = home { .replaced(by: named(entry)) } else { home }
@@ -137,14 +154,14 @@ extension StoredState {
             (home, chosen) = (belongs, nil)
         }
         backups = networks
-        for network in networks { setAddress(network.staticAddress, in: network) }
-        if let belongs, let belongs { setAddress(belongs.staticAddress, in: belongs) }
+        for network in networks { shareOwnerSettings(of: network) }
+        if let belongs, let belongs { shareOwnerSettings(of: belongs) }
         backupsRevision &+= 1
         reviewStaged()
     }
 
-    private mutating func setAddress(_ address: StaticAddress?, in network: StoredNetwork) {
-        changeNetworks { if $0.hasSameKey(as: network) { $0.staticAddress = address } }
+    private mutating func shareOwnerSettings(of network: StoredNetwork) {
+        changeNetworks { if $0.hasSameKey(as: network) { $0.takeOwnerSettings(of: network) } }
     }
 
     private func resolve(
@@ -155,13 +172,18 @@ extension StoredState {
             guard var known = namedNetworks.first(where: { $0.isSame(as: network) }) else { return network }
             known.applyUserSetting(of: network)
             return known
-        case .stored(let hash, let addressing):
+        case .stored(let hash, let addressing, let options):
             guard var network = network(hash, localKey: localKey) else {
                 throw ProtocolError(
                     .unknownNetwork, "no stored network has this hash, send its password: \(hash)",
                     details: ["hash": .text(hash.base64)])
             }
-            if let addressing { network.staticAddress = addressing.address }
+            network.apply(addressing, options)
+            guard !network.options.contains(.allowsTKIP) || network.canAllowTKIP else {
+                throw ProtocolError(
+                    .unsupported, "TKIP can be allowed only with a WPA2 password: \(hash)",
+                    details: ["hash": .text(hash.base64)])
+            }
             return network
         }
     }

@@ -98,7 +98,7 @@ package struct Provisioning: Sendable {
         if let home = state.home, home.isSame(as: network),
             !replaces
                 || (home.minimumSecurity == network.minimumSecurity && home.staticAddress == network.staticAddress
-                    && state.statistics[home.ssid]?.learnedMinimumSecurity == nil)
+                    && home.options == network.options && state.statistics[home.ssid]?.learnedMinimumSecurity == nil)
         {
             plan.network = .kept
         } else if state.namedNetworks.isEmpty || keepsFormer {
@@ -223,7 +223,6 @@ extension StoredNetwork {
         try self.init(
             DecryptedNetwork(
                 ssid: network.ssid, password: password, enterprise: enterprise, security: network.security,
-                isHidden: network.isHidden,
-                address: network.address))
+                isHidden: network.isHidden, address: network.address, options: network.options))
     }
 }

@@ -8,7 +8,7 @@ struct BackupsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "backups", abstract: "List and change the stored backup networks.",
         subcommands: [
-            List.self, Add.self, SetAddress.self, Remove.self, Replace.self, Stage.self, Drop.self,
+            List.self, Add.self, SetAddress.self, SetOptions.self, Remove.self, Replace.self, Stage.self, Drop.self,
         ], defaultSubcommand: List.self)
 
     struct List: DeviceCommand {
@@ -86,6 +86,42 @@ struct BackupsCommand: AsyncParsableCommand {
                 let target = try list.network(named: target).hash
                 return BackupsUpdate(
                     networks: list.networks.map { .stored($0.hash) }, addressing: [target: addressing])
+            }
+            console.show(list, connection)
+        }
+    }
+
+    struct SetOptions: DeviceCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "set-options", abstract: "Allow TKIP or automatic joins for a stored network.",
+            discussion: """
+                An option that is not given stays as it is. With --no-automatic, the device joins a backup network only \
+                by 'altnet switch':
+
+                  altnet backups set-options Attic --allow-tkip
+                  altnet backups set-options Phone --no-automatic
+                """)
+
+        @OptionGroup var connection: ConnectionOptions
+
+        @Argument(
+            help: ArgumentHelp("The network's SSID or hash.", valueName: "network"), completion: .storedNetwork)
+        var target: String
+
+        @OptionGroup var choices: OptionFlags
+
+        func validate() throws {
+            guard !choices.change.isEmpty else {
+                throw ValidationError("give --allow-tkip, --automatic or their opposites")
+            }
+        }
+
+        func run(_ device: DeviceClient, _ console: Console) async throws {
+            try await device.requireOptions()
+            let list = try await device.changeBackups { list throws(CommandFailure) in
+                let target = try list.network(named: target).hash
+                return BackupsUpdate(
+                    networks: list.networks.map { .stored($0.hash) }, options: [target: choices.change])
             }
             console.show(list, connection)
         }
@@ -217,8 +253,10 @@ struct BackupsCommand: AsyncParsableCommand {
                 let update = try Self.parse(try console.input(ProtocolLimits.lineLength))
                 if update.home != nil { try await device.requireHome() }
                 if update.saysAddresses { try await device.requireStaticAddresses() }
+                if update.saysOptions { try await device.requireOptions() }
                 list = try await device.updateBackups(
-                    update.networks, ifRevision: update.ifRevision, addressing: update.addressing, home: update.home)
+                    update.networks, ifRevision: update.ifRevision, addressing: update.addressing,
+                    options: update.options, home: update.home)
             } else {
                 list = try await device.changeBackups { list throws(CommandFailure) in
                     BackupsUpdate(
@@ -250,6 +288,11 @@ extension BackupsUpdate {
         !addressing.isEmpty
             || networks.contains { if case .new(let network) = $0 { network.address != nil } else { false } }
     }
+
+    fileprivate var saysOptions: Bool {
+        !options.isEmpty
+            || networks.contains { if case .new(let network) = $0 { !network.options.isEmpty } else { false } }
+    }
 }
 
 extension DeviceClient {
@@ -264,7 +307,8 @@ extension DeviceClient {
             do {
                 let update = try change(list)
                 return try await updateBackups(
-                    update.networks, ifRevision: list.revision, addressing: update.addressing, home: update.home)
+                    update.networks, ifRevision: list.revision, addressing: update.addressing,
+                    options: update.options, home: update.home)
             } catch ClientError.refused(let error) where error.code == .revisionConflict && attempts > 0 {
                 continue
             }
@@ -296,6 +340,7 @@ struct BackupsView {
             .init(title: "HIDDEN", rank: 1),
         ]
         if hasAddresses { columns.append(.init(title: "ADDRESS", rank: 5)) }
+        if hasOptions { columns.append(.init(title: "OPTIONS", rank: 6)) }
         columns += [
             .init(title: "LAST SEEN", minimum: 10, rank: 3), .init(title: "LAST FAILURE", minimum: 8, rank: 4),
         ]
@@ -307,6 +352,9 @@ struct BackupsView {
     /// Whether any network has a static address. If not, the column is left out.
     private var hasAddresses: Bool { list.networks.contains { $0.address != nil } }
 
+    /// Whether any network has an option. If not, the column is left out.
+    private var hasOptions: Bool { list.networks.contains { !$0.options.isEmpty } }
+
     private func row(_ network: BackupNetwork) -> [Table.Cell] {
         let seen = network.lastSeen.map { seen in
             let signal = network.lastSignal.map { "\($0) dBm, " } ?? ""
@@ -316,7 +364,7 @@ struct BackupsView {
         return [
             .init(network.ssid.description), .init(String(network.hash.base64.prefix(8)), .dim),
             .init(DisplayText.security(network.security)), .init(network.isHidden ? "yes" : ""),
-        ] + address + [
+        ] + address + (hasOptions ? [.init(DisplayText.options(network.options))] : []) + [
             .init(seen ?? "never"), .init(network.lastFailure.map(DisplayText.failure) ?? "", .red),
         ]
     }

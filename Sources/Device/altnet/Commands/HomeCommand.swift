@@ -50,7 +50,7 @@ struct HomeCommand: AsyncParsableCommand {
                 throw ValidationError("name a stored network, or give --new with an SSID")
             }
             if new == nil, options.isGiven {
-                throw ValidationError("--open, --hidden, --password-stdin, --eap and --address need --new")
+                throw ValidationError("--open, --hidden, --password-stdin, --eap, --address and options need --new")
             }
         }
 

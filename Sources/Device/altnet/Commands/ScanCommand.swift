@@ -87,7 +87,8 @@ struct ScanView {
                 ? "Refused: less secure than before. If you changed the router, repeat 'altnet backups add'."
                 : nil,
             refusals.contains(.unsupportedSecurity)
-                ? "Refused: insecure. Set the router to WPA3, or to WPA2 with AES only." : nil,
+                ? "Refused: insecure. Set the router to WPA3, or to WPA2 with AES only. If it cannot, allow TKIP with "
+                    + "--allow-tkip." : nil,
         ]
         return lines.compactMap(\.self).map { "\n" + $0 }.joined()
     }

@@ -85,6 +85,9 @@ struct StatusView {
             facts.append(
                 ("Portals", "noticed only if the network announces them (see 'altnet provision --internet-check')"))
         }
+        for refused in network.refused {
+            facts.append(("Refused", style.paint("\(refused.ssid): \(refused.remedy.printable)", .yellow)))
+        }
         if network.flags.contains(.switchInProgress) { facts.append(("Switch", "under way")) }
         if let handover = network.handover { facts.append(("Moves", "\(handover)")) }
         if let standby = network.standby { facts.append(("Standby", "\(standby.ssid)")) }

@@ -290,7 +290,7 @@ extension NewNetwork {
         self.init(
             ssid: network.ssid, credential: credential,
             security: network.security ?? (credential == .none ? .open : nil), isHidden: network.isHidden,
-            address: network.staticAddress)
+            address: network.staticAddress, options: network.options)
     }
 }
 

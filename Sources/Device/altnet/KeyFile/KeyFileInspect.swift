@@ -128,6 +128,10 @@ struct NetworkDocument: Encodable {
     let lastFailure: String?
     /// Static address; missing with DHCP.
     let address: StaticAddress?
+    /// True if the owner allows TKIP; otherwise missing.
+    let allowTkip: Bool?
+    /// False if only a command joins it; otherwise missing.
+    let automatic: Bool?
     /// Last lease of the network's DHCP server.
     let lease: LeaseDocument?
 
@@ -145,6 +149,8 @@ struct NetworkDocument: Encodable {
         lastFrequency = statistics?.lastFrequency?.megahertz
         lastFailure = statistics?.lastFailure?.rawValue
         address = network.staticAddress
+        let options = NetworkOptions.Change(network.options)
+        (allowTkip, automatic) = (options.allowsTKIP, options.isAutomatic)
         lease = statistics?.lease.map(LeaseDocument.init)
     }
 }
@@ -237,6 +243,8 @@ struct KeyFileView {
             || state.statistics.values.contains { $0.lease != nil }
     }
 
+    private var hasOptions: Bool { state.networks.contains { !$0.options.isEmpty } }
+
     private func row(_ role: String, _ network: StoredNetwork) -> [Table.Cell] {
         let statistics = state.statistics[network.ssid]
         let seen = statistics?.lastSeen.map { seconds in
@@ -247,9 +255,10 @@ struct KeyFileView {
         return [
             .init(role), .init("\(network.ssid)"), .init(network.security.map(DisplayText.security) ?? ""),
             .init(network.isHidden ? "yes" : ""), .init(network.credential == .none ? "none" : "stored"),
-        ] + (hasAddresses ? [.init(address)] : []) + [
-            .init(seen ?? "never"), .init(statistics?.lastFailure.map(DisplayText.failure) ?? "", .red),
-        ]
+        ] + (hasAddresses ? [.init(address)] : [])
+            + (hasOptions ? [.init(DisplayText.options(network.options))] : []) + [
+                .init(seen ?? "never"), .init(statistics?.lastFailure.map(DisplayText.failure) ?? "", .red),
+            ]
     }
 }
 

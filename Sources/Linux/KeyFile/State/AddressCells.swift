@@ -22,7 +22,7 @@ struct NetworkMark: Hashable {
             }
     }
 
-    fileprivate init?(_ reader: inout ByteReader) {
+    init?(_ reader: inout ByteReader) {
         guard let name = reader.counted(), let ssid = try? SSID(bytes: name), let key = reader.counted(),
             key.isEmpty || key.count == Self.keyLength
         else { return nil }
@@ -148,13 +148,16 @@ extension StoredState {
     /// backups. The owner does not set leases, so they must not fill the store.
     static let maximumLeases = 8
 
-    /// Gives all copies of a network the static address of the first one.
-    mutating func shareAddresses() {
+    /// Gives all copies of a network the static address and the options of the first one.
+    mutating func shareOwnerSettings() {
         let ordered =
             [home, chosen].compactMap(\.self) + backups + [pendingSwitch?.target, current, previous].compactMap(\.self)
-        guard ordered.contains(where: { $0.staticAddress != nil }) else { return }
-        let addresses = Dictionary(ordered.map { (NetworkMark($0), $0.staticAddress) }) { first, _ in first }
-        changeNetworks { network in network.staticAddress = addresses[NetworkMark(network)].flatMap(\.self) }
+        guard ordered.contains(where: { $0.staticAddress != nil || !$0.options.isEmpty }) else { return }
+        let firsts = Dictionary(ordered.map { (NetworkMark($0), $0) }) { first, _ in first }
+        changeNetworks { network in
+            guard let first = firsts[NetworkMark(network)] else { return }
+            (network.staticAddress, network.options) = (first.staticAddress, first.options)
+        }
     }
 
     /// Removes invalid and excess leases.

@@ -10,16 +10,18 @@ extension StoredState {
         var bare = state
         bare.changeNetworks { network in
             network.staticAddress = nil
+            network.options = []
             network = network.withStandIn
         }
         return bare.bareCells(keepingSlotsOf: old)
             .merging(state.addressCells(keepingSlotsOf: old)) { $1 }
+            .merging(state.optionCells(keepingSlotsOf: old)) { $1 }
             .merging(state.learnedMinimumSecurityCells()) { $1 }
             .merging(state.enterpriseCells(keepingSlotsOf: old)) { $1 }
             .merging(state.stagedCells()) { $1 }
     }
 
-    /// Requires a normalised state without static addresses and with stand-ins for enterprise credentials.
+    /// Requires a normalised state without static addresses and options, with stand-ins for enterprise credentials.
     private func bareCells(keepingSlotsOf old: Cells) -> Cells {
         let networks = Slots(of: networks, keeping: old.values(of: .network, StoredNetwork.init(cell:)))
         var cells: Cells = kept
@@ -73,6 +75,7 @@ extension StoredState {
         }
         do { try validate() } catch { return nil }
         readAddresses(cells)
+        readOptions(cells)
         readLearnedMinimumSecurity(cells)
         readEnterprise(cells)
         readStaged(cells)
@@ -85,11 +88,11 @@ extension StoredState {
     }
 
     /// Returns the state as stored, without data of other networks and without impossible values. All copies of a
-    /// network share one static address.
+    /// network share one static address and the same options.
     package func normalised() -> StoredState {
         let names = Set(networks.map(\.ssid))
         var state = self
-        state.shareAddresses()
+        state.shareOwnerSettings()
         state.limitLeases()
         state.limitLearnedMinimumSecurity()
         state.reviewStaged()
@@ -139,6 +142,7 @@ extension CellID {
         case address = 128
         /// Lease shared by all networks of an SSID.
         case lease = 129
+        case options = 130
         case enterprise = 150
         case staged = 151
         /// Learned minimum security of all networks, in one cell.
@@ -151,8 +155,8 @@ extension CellID {
 
     /// Known kinds from 128 on. An older altnet that does not know them keeps their cells.
     static let optionalKinds: Set<UInt8> = [
-        Kind.address.rawValue, Kind.lease.rawValue, Kind.enterprise.rawValue, Kind.staged.rawValue, retiredKind,
-        Kind.learnedMinimumSecurity.rawValue,
+        Kind.address.rawValue, Kind.lease.rawValue, Kind.options.rawValue, Kind.enterprise.rawValue,
+        Kind.staged.rawValue, retiredKind, Kind.learnedMinimumSecurity.rawValue,
     ]
     /// Kinds that are kept unread, except for known ones. Unknown kinds below 128 are invalid.
     package static let keptKinds: ClosedRange<UInt8> = 130...255

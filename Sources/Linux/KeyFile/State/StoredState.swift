@@ -11,10 +11,12 @@ public struct StoredNetwork: Sendable, Equatable {
     public var isHidden: Bool
     /// Static address set by the owner; nil for DHCP.
     public var staticAddress: StaticAddress?
+    /// Options set by the owner.
+    public var options: NetworkOptions
 
     public init(
         ssid: SSID, credential: JoinRequest.Credential, security: Security? = nil, minimumSecurity: LinkProtection = [],
-        isHidden: Bool = false, staticAddress: StaticAddress? = nil
+        isHidden: Bool = false, staticAddress: StaticAddress? = nil, options: NetworkOptions = []
     ) {
         self.ssid = ssid
         self.credential = credential
@@ -22,6 +24,7 @@ public struct StoredNetwork: Sendable, Equatable {
         self.minimumSecurity = minimumSecurity
         self.isHidden = isHidden
         self.staticAddress = staticAddress
+        self.options = options
     }
 }
 
