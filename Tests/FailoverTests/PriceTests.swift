@@ -102,7 +102,7 @@ import Testing
             return (bench.now - start).components.seconds
         }
         #expect(wait(gap: .milliseconds(400)) < 70)
-        #expect(wait(gap: .seconds(14)) > 1200)
+        #expect(wait(gap: .seconds(14)) > 1000)
     }
 }
 
@@ -124,7 +124,7 @@ import Testing
             Self.jam(&bench, 60) { [$0.observation(Bench.backup, -60, channel: 2462)] }
         }
         #expect(bench.target == Bench.backup)
-        #expect(try #require(bench.take().decisions.last { $0.kind == .join }).cause == .jammed)
+        #expect(try #require(bench.take().decisions.last { $0.kind == .join }).cause == .congested)
     }
 
     /// Of a heavy loss one sample is enough, for that has cost more than the move already.
@@ -170,21 +170,23 @@ import Testing
         #expect(bench.target == Bench.home && bench.isOnline)
     }
 
-    /// The expected stay at home falls with each time.
-    // covers: rule/return-short
+    // covers: rule/return-failed
     @Test func aHomeThatIsJammedIsReturnedToLessOften() {
         var bench = Bench.online()
         let start = bench.now
         var returns = 0
         while bench.now - start < .seconds(3 * 3600) {
-            for _ in 1...4 where bench.target == Bench.home {
-                Self.jam(&bench, 60) { [$0.observation(Bench.backup, -60, channel: 2462)] }
+            if bench.target == Bench.home {
+                for _ in 1...4 where bench.target == Bench.home {
+                    Self.jam(&bench, 60) { [$0.observation(Bench.backup, -60, channel: 2462)] }
+                }
+                #expect(bench.target == Bench.backup)
+                bench.joinSucceeds(frequency: 2462)
             }
-            #expect(bench.target == Bench.backup)
-            bench.joinSucceeds(frequency: 2462)
             _ = PreferredTests.look(&bench, home: -50, for: .seconds(3600))
-            returns += bench.target == Bench.home ? 1 : 0
-            if bench.target == Bench.home { bench.joinSucceeds() }
+            guard bench.target == Bench.home else { continue }
+            returns += 1
+            bench.joinSucceeds()
         }
         #expect((2...8).contains(returns), "\(returns) in three hours")
     }

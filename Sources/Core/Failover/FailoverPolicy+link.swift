@@ -19,7 +19,7 @@ extension FailoverPolicy {
         if case .online(let link) = phase {
             leavesAWorkingLink = purpose == .automatic && link.uselessness == nil
             if !isBeside {
-                left(link, isEnd: isTroubled)
+                left(link, isEnd: isBreaking)
                 actions.append(.watchSignal(nil))
             }
         }
@@ -147,7 +147,12 @@ extension FailoverPolicy {
             search.scanAgain(at: now, because: saysNothing ? search.cause : .failure(failure), settings: settings)
             if !failure.isOfTheNetwork { search.pause(until: now + settings.scanInterval.known.first) }
         }
-        if attempt.cause == .preferred { preferredReturn.scanAgain(at: now) }
+        // An unverified access point is no reason not to return: unverified ones have a wait of their own.
+        if isUnverified(attempt.bssid, of: attempt.network) {
+            if attempt.cause == .preferred { preferredReturn.scanAgain(at: now) }
+        } else if attempt.cause == .preferred || attempt.network == preferred && failure.isOfTheCredential {
+            returnFailed(attempt, isRepeated: attempt.cause == .preferred)
+        }
         switch attempt.purpose {
         case .commanded: commandedJoinFailed(failure)
         case .rollback(let reason): endCommand(.failed(reason))
@@ -269,6 +274,9 @@ extension FailoverPolicy {
     mutating func left(_ link: Link, isEnd: Bool) {
         histories[link.network]?.moves.lasted(now - link.since, isEnd: isEnd)
         if now - link.since >= settings.shortLink { histories[link.network]?.held() }
+        guard link.network == preferred, command == nil, isInterfaceUp, isCongested || link.cause == .preferred
+        else { return }
+        preferredReturn.failed(paidOffAfter: wait(payingOff: .zero), lasted: isCongested ? .zero : now - link.since)
     }
 
     /// The link lives, but its address went and did not come back.

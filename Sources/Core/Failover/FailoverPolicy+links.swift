@@ -85,9 +85,9 @@ extension FailoverPolicy {
         guard case .online(let before) = phase, let successorLink else { return }
         link = successorLink
         self.successorLink = nil
-        left(before, isEnd: isTroubled)
+        left(before, isEnd: isBreaking)
         switch attempt.cause {
-        case .weak, .fading, .critical, .jammed: limits.departs(isRoam: false, at: now, settings: settings)
+        case .weak, .fading, .critical, .congested: limits.departs(isRoam: false, at: now, settings: settings)
         default: break
         }
         if visit?.network != attempt.network { visit = nil }

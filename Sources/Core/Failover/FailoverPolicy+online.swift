@@ -225,13 +225,13 @@ extension FailoverPolicy {
 
     private func departureCause(of link: Link) -> PolicyDecision.Cause {
         if let uselessness = link.uselessness { return .failure(uselessness) }
-        if isCongested { return .jammed }
+        if isCongested { return .congested }
         return monitor.isFading ? .fading : isLosingFrames ? .critical : .weak
     }
 
     mutating func depart(from link: Link, to better: Candidate, _ cause: PolicyDecision.Cause) {
         let costs = costs(of: better, from: link)
-        if cause == .jammed { congested.leave(link.accessPoint.frequency, at: now) }
+        if cause == .congested { congested.leave(link.accessPoint.frequency, at: now) }
         if link.uselessness != nil {
             noInternetMoves.moved(
                 again: better.rank.reputation == .useless, toSibling: better.network.id == link.network)

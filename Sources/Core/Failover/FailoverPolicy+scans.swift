@@ -80,7 +80,7 @@ extension FailoverPolicy {
 
     mutating func scanned(id: UInt64?, _ results: [BSS]) {
         scanCache.note(
-            results, of: networks, verified: { history(of: $0).verified }, at: now)
+            results, of: networks, verified: { histories[$0]?.verified ?? VerifiedAccessPoints() }, at: now)
         for network in networks {
             guard let bss = scanCache.best(of: network.id, since: now - settings.freshness) else { continue }
             histories[network.id]?.seen(bss, at: now, settings: settings)

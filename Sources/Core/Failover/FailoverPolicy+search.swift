@@ -363,7 +363,7 @@ extension FailoverPolicy {
             guard isSuspect(attempt.network) else {
                 return attemptFailed(attempt, .timeout, .inUse)
             }
-            if attempt.cause == .preferred { preferredReturn.scanAgain(at: now) }
+            if attempt.cause == .preferred { returnFailed(attempt) }
             // There is no search where a living link was left for it.
             let cause = search.since == nil ? .failure(.timeout) : search.cause
             join(best.network.id, at: best.bss, purpose: .automatic, cause: cause)

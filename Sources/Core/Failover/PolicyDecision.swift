@@ -88,7 +88,7 @@ public struct PolicyDecision: Hashable, Sendable, Codable {
         case fading
         case critical
         /// Frames are lost on it at whatever signal: something drowns its channel.
-        case jammed
+        case congested
         /// Its access point has said that it will end the link, or wishes that the device moves.
         case steered
         /// Access points have asked the device to move too often.
@@ -106,6 +106,12 @@ public struct PolicyDecision: Hashable, Sendable, Codable {
         case interfaceDown
         case supplicantUnavailable
 
+        // The names in a record.
+        private enum CodingKeys: String, CodingKey {
+            case start, linkFound, linkLost, weak, fading, critical, steered, steeredTooOften, preferred, standby
+            case commanded, rollback, retry, lastResort, failure, noCandidate, interfaceDown, supplicantUnavailable
+            case congested = "jammed"
+        }
         private enum FailureCodingKeys: String, CodingKey { case _0 = "failure" }
     }
 
@@ -202,7 +208,7 @@ extension PolicyDecision.Cause {
         case .linkLost: "the link was lost"
         case .weak: "the link was weak\(level)"
         case .fading: "the link was fading fast\(level)"
-        case .jammed: "interference on the link's channel\(level)"
+        case .congested: "interference on the link's channel\(level)"
         case .critical: "the link was about to break\(level)"
         case .steered: "its access point asked the device to move"
         case .steeredTooOften: "access points have asked the device to move three times within ten minutes"

@@ -10,13 +10,32 @@ struct PreferredNetworkReturn: Hashable, Sendable {
     private(set) var goodSince: Instant?
     private var goodScans = 0
     private var misses = 0
+    /// Time for which it has to be good at the least, because of returns that failed.
+    private var wait = Duration.zero
 
     private static let scansNeeded = 3
     private static let fullScanInterval = Duration.seconds(20 * 60)
+    private static let longestWait = Duration.seconds(4 * 3600)
+    /// Age from which a link to it was no failure.
+    private static let lasting = Duration.seconds(3600)
 
     mutating func scanAgain(at moment: Instant) {
-        self = PreferredNetworkReturn()
+        hasReturned()
         (nextScan, since) = (moment, moment)
+    }
+
+    private func confirmation(_ settings: PolicySettings) -> Duration { max(settings.preferredConfirmation, wait) }
+
+    /// It was not to be had, or the link to it has ended: that must not happen often.
+    /// - Parameters:
+    ///   - wait: for which being away costs half as much as that has cost. It is waited for before the next return, and
+    ///     twice as long after every further failure (the rent-or-buy rule; Karlin et al., Competitive snoopy caching,
+    ///     1988).
+    ///   - time: how long the link lasted.
+    ///   - isRepeated: whether a failure before doubles the wait.
+    mutating func failed(paidOffAfter wait: Duration, lasted time: Duration = .zero, isRepeated: Bool = true) {
+        self.wait =
+            time >= Self.lasting ? .zero : min(Self.longestWait, max(wait, self.wait * (isRepeated ? 2 : 1)))
     }
 
     /// A router may come back on another channel, so now and then a scan covers all of them.
@@ -36,7 +55,7 @@ struct PreferredNetworkReturn: Hashable, Sendable {
 
     /// Interval of scans while it is good, 1 to 60 s: 10 s, or a sixth of the confirmation if that is longer.
     private func scanInterval(_ settings: PolicySettings) -> Duration {
-        let confirmation = settings.preferredConfirmation
+        let confirmation = confirmation(settings)
         let shortest = max(.seconds(1), min(.seconds(10), confirmation / (Self.scansNeeded - 1)))
         return max(shortest, min(.seconds(60), confirmation / (2 * Self.scansNeeded)))
     }
@@ -48,7 +67,7 @@ struct PreferredNetworkReturn: Hashable, Sendable {
             goodScans += 1
             misses = 0
             // The last one when the time is over, and not later.
-            let end = (goodSince ?? now) + settings.preferredConfirmation
+            let end = (goodSince ?? now) + confirmation(settings)
             nextScan = end > now ? min(end, now + scanInterval(settings)) : now + scanInterval(settings)
             return
         }
@@ -63,10 +82,14 @@ struct PreferredNetworkReturn: Hashable, Sendable {
 
     func isConfirmed(at now: Instant, settings: PolicySettings) -> Bool {
         guard let goodSince, goodScans >= Self.scansNeeded else { return false }
-        return now - goodSince >= settings.preferredConfirmation
+        return now - goodSince >= confirmation(settings)
     }
 
-    mutating func hasReturned() { self = PreferredNetworkReturn() }
+    mutating func hasReturned() {
+        let wait = wait
+        self = PreferredNetworkReturn()
+        self.wait = wait
+    }
 }
 
 // Decisions that bring the device back to its preferred network.
@@ -116,6 +139,19 @@ extension FailoverPolicy {
         return PolicyDecision.Costs(
             here: here, there: cost(of: bss, in: preferred, from: link), staying: here * stay,
             price: price(ofMoveTo: preferred) + settings.lossPrice.seconds)
+    }
+
+    /// A link was given up for the preferred network, and that was not to be had; or it has refused the device.
+    mutating func returnFailed(_ attempt: Attempt, isRepeated: Bool = true) {
+        let lost = attempt.leavesALivingLink || !isRepeated ? now - (attempt.began ?? now) : .zero
+        preferredReturn.failed(paidOffAfter: wait(payingOff: lost), isRepeated: isRepeated)
+        if isRepeated { preferredReturn.scanAgain(at: now) }
+    }
+
+    /// For how long being away costs half as much as a move that comes to nothing, and an outage of this time.
+    func wait(payingOff outage: Duration) -> Duration {
+        let cost = (outage + settings.lossPrice + settings.movePrice).seconds
+        return .milliseconds(Int64(min(cost / awayRate, 1e6) * 500))
     }
 
     /// Whether a preferred network that was seen is good enough to return to; nil if it was not seen.
