@@ -25,7 +25,7 @@ struct CoreBench {
     /// The scans that were ordered and have not ended.
     var scans: [ScanOwner] = []
     /// The last join that was ordered, by station.
-    var joins: [StationID: (attempt: UInt64, ssid: SSID)] = [:]
+    var joins: [StationID: (attempt: UInt64, request: JoinRequest)] = [:]
     /// How the links of these joins go over from others.
     var roams: [JoinRequest.Roam?] = []
     /// What is waited for, and when the signal of a link began to be watched.
@@ -117,7 +117,7 @@ struct CoreBench {
             case .log(.error, let text): errors.append(text)
             case .publish(.networkChanged(let status)): statuses.append(status)
             case .join(let station, let request, let attempt, let isAnother, _):
-                joins[station] = (attempt, request.ssid)
+                joins[station] = (attempt, request)
                 roams.append(request.roam)
                 joinsToOthers += isAnother ? 1 : 0
             case .askSupplicant(_, .whatIsThere(let number)): question = number
@@ -164,8 +164,8 @@ struct CoreBench {
     /// The link of the station's last join is made.
     @discardableResult
     mutating func connect(_ station: StationID) -> [String] {
-        guard let (attempt, ssid) = joins[station] else { return [] }
-        return handle(.supplicant(station, .connected(attempt: attempt, bssid: Self.access[ssid.description]!)))
+        guard let (attempt, request) = joins[station] else { return [] }
+        return handle(.supplicant(station, .connected(attempt: attempt, bssid: Self.access[request.ssid.description]!)))
     }
 
     /// Starts, with the station in use in Home and online.

@@ -128,7 +128,7 @@ import Testing
                 signal: -50, lastSeen: bench.now, security: .wpa2)
             bench.endScan(.finished([bench.bss("Home", signal: -85), weak]))
         }
-        #expect(bench.joins["wlan0"]?.ssid == bench.home.ssid && bench.joins["wlan1"] == nil)
+        #expect(bench.joins["wlan0"]?.request.ssid == bench.home.ssid && bench.joins["wlan1"] == nil)
     }
 
     /// After a loss the station that was in use last searches.
@@ -139,7 +139,7 @@ import Testing
         bench.readySpare()
         bench.handle(.supplicant("wlan0", .disconnected(reason: 8, locallyGenerated: false)))
         bench.endScan(.finished([bench.bss("Backup")]))
-        #expect(bench.joins["wlan0"]?.ssid == bench.backup.ssid && bench.joins["wlan1"] == nil)
+        #expect(bench.joins["wlan0"]?.request.ssid == bench.backup.ssid && bench.joins["wlan1"] == nil)
     }
 
     @Test func aSpareThatGoesIsNotReady() throws {

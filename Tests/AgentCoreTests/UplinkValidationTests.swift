@@ -69,6 +69,9 @@ import Testing
         bench.handle(.targetDoubted(Self.cable))
         let sooner = try #require(bench.validation.nextWake)
         #expect(sooner < next && sooner <= bench.now + UplinkJudgement.recheck)
+        let lost = bench.now
+        while bench.verdicts == [Self.cable: .leadsOn], bench.now - lost < .seconds(60) { bench.wait() }
+        #expect(bench.now - lost <= .seconds(4), "and one failed check is enough")
     }
 
     @Test func theBudgetKeepsTheVerdict() {

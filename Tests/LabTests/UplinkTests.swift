@@ -10,8 +10,8 @@ extension Radios {
         private func expectRefusal(
             _ house: House, while uplink: Uplink, _ networkSignal: (Int?) -> Bool
         ) async throws {
-            try await eventually(within: .seconds(10), "the device to notice its \(uplink) uplink") {
-                house.device.status?.uplink == uplink
+            try await eventually(within: .seconds(20), "the device to rely on its \(uplink) uplink") {
+                house.device.status?.uplink == uplink && house.device.status?.flags == .canUpdateBackups
             }
             let client = try await house.device.client()
             let status = try await client.network()

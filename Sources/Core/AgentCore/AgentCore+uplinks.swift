@@ -10,7 +10,7 @@ struct UplinkChoice: Sendable {
     var checked: [UplinkCandidate] = []
     /// Uplink that the agent prefers to the kernel's choice; nil for the kernel's choice.
     var preferred: UplinkCandidate?
-    /// Whether the history names `preferred`: it stands in for an uplink that failed.
+    /// Whether the history says that another uplink stands in for the first one, and not yet that this works again.
     var isAnnounced = false
     var isAtWork = false
 }
@@ -37,17 +37,15 @@ extension AgentCore {
         return uplinkChoice.verdicts[uplink].map { $0 == .leadsOn }
     }
 
-    /// Other uplink that the policy can rely on: it carries the traffic and is the best one, as far as is known. Nil if
-    /// it failed or stands in for a Wi-Fi link that failed, so that Wi-Fi goes on to look for a better network.
+    /// Other uplink that the policy can rely on: it carries the traffic and has not failed. Nil if it stands in for a
+    /// Wi-Fi link that failed, so that Wi-Fi goes on to look for a better network.
     var reliableUplink: Uplink? {
         guard let kind = kernel.otherUplink else { return nil }
         let order = uplinkOrder
         guard let position = order.firstIndex(where: { $0.interface == kernel.otherUplinkInterface }) else {
             return kind
         }
-        if order[..<position].contains(where: isStation) || leadsOn(order[position]) == false { return nil }
-        let best = order.first { leadsOn($0) == true }
-        return best == nil || best == order[position] ? kind : nil
+        return order[..<position].contains(where: isStation) || leadsOn(order[position]) == false ? nil : kind
     }
 
     /// Uplinks other than Wi-Fi that were checked and failed, with their problems.
@@ -73,6 +71,16 @@ extension AgentCore {
         checkRoutes()
     }
 
+    /// First uplink that leads on. The kernel's choice and Wi-Fi count until they have failed, but while they are being
+    /// checked they do not replace one that leads on.
+    private func bestUplink(_ order: [UplinkCandidate]) -> UplinkCandidate? {
+        let best = order.first { leadsOn($0) ?? ($0 == order.first || isStation($0)) }
+        guard let preferred = uplinkChoice.preferred, order.contains(preferred), best.flatMap(leadsOn) == nil,
+            leadsOn(preferred) == true
+        else { return best }
+        return preferred
+    }
+
     mutating func reviewUplinks() {
         guard uplinkChoice.isAtWork else { return }
         let order = uplinkOrder
@@ -82,21 +90,18 @@ extension AgentCore {
             uplinkChoice.checked = checked
             emit(.checkUplinks(checked))
         }
-        let best = order.first { leadsOn($0) == true }
+        let best = bestUplink(order)
         let preferred = best == order.first ? nil : best
-        guard preferred != uplinkChoice.preferred else { return }
-        uplinkChoice.preferred = preferred
-        emit(.prefer(preferred))
-        announce(preferred, order.first)
-    }
-
-    /// Reports a change of the preference. Reports nothing while the first uplink is only being checked.
-    private mutating func announce(_ preferred: UplinkCandidate?, _ first: UplinkCandidate?) {
-        let wasAnnounced = uplinkChoice.isAnnounced
-        uplinkChoice.isAnnounced = preferred != nil && first.flatMap(leadsOn) == false
-        if let preferred, let first, uplinkChoice.isAnnounced {
-            report("uplinkFailed", "traffic goes over \(preferred.interface) instead of \(first.interface)")
-        } else if preferred == nil, wasAnnounced, let first {
+        if preferred != uplinkChoice.preferred {
+            uplinkChoice.preferred = preferred
+            emit(.prefer(preferred))
+            if let preferred, let first = order.first, leadsOn(first) == false {
+                uplinkChoice.isAnnounced = true
+                report("uplinkFailed", "traffic goes over \(preferred.interface) instead of \(first.interface)")
+            }
+        }
+        if preferred == nil, uplinkChoice.isAnnounced, let first = order.first, leadsOn(first) == true {
+            uplinkChoice.isAnnounced = false
             report("uplinkRestored", "traffic goes over \(first.interface) again")
         }
     }
@@ -120,7 +125,7 @@ extension AgentCore {
     }
 
     mutating func stopUplinks() {
+        if !uplinkChoice.checked.isEmpty { emit(.checkUplinks([])) }
         uplinkChoice = UplinkChoice()
-        emit(.checkUplinks([]))
     }
 }

@@ -9,8 +9,9 @@ package enum UplinkVerdict: Hashable, Sendable {
     case failed(ReachProblem)
 }
 
-/// Judges an uplink by the results of its checks, and plans the next check. Two failed checks in a row make an uplink
-/// fail. A failed uplink counts again after a time of successful checks, which doubles with each early relapse.
+/// Judges an uplink by the results of its checks, and plans the next check. Two failed checks in a row, or one after a
+/// lost connection, make an uplink fail. A failed uplink counts again after a time of successful checks, which doubles
+/// with each early relapse.
 struct UplinkJudgement: Sendable {
     /// Verdict; nil before the first successful check or the second failed one.
     private(set) var verdict: UplinkVerdict?
@@ -28,7 +29,7 @@ struct UplinkJudgement: Sendable {
 
     /// Times of checks.
     struct Pace: Sendable {
-        /// Time limit of a check. A modem needs seconds to leave its idle state.
+        /// Time limit of a check while the uplink leads on. A modem needs seconds to leave its idle state.
         let limit: Duration
         /// Pause after a successful check.
         let interval: Duration
@@ -53,6 +54,14 @@ struct UplinkJudgement: Sendable {
     /// Pause between checks while the uplink proves itself.
     private static let proof = Duration.seconds(5)
 
+    /// Least time limit of the checks that decide against an uplink. A longer one would take a failure beyond 10 s.
+    private static let decisiveLimit = Duration.milliseconds(2500)
+
+    /// Time limit of the next check.
+    var limit: Duration {
+        verdict == .leadsOn && failures == 0 ? pace.limit : max(pace.limit, Self.decisiveLimit)
+    }
+
     init(_ kind: Uplink) {
         pace = kind == .cellular ? .cellular : .wired
         pause = pace.retry.lowerBound
@@ -64,6 +73,11 @@ struct UplinkJudgement: Sendable {
     mutating func record(_ problem: ReachProblem?, at now: Instant) -> Duration {
         guard let problem else { return succeeded(at: now) }
         return failed(problem, at: now)
+    }
+
+    /// Records a lost connection. It counts like all but the last failed check.
+    mutating func doubt() {
+        if verdict == .leadsOn { failures = max(failures, Self.strikes - 1) }
     }
 
     private mutating func succeeded(at now: Instant) -> Duration {

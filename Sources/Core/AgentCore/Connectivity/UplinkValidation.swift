@@ -96,6 +96,7 @@ package struct UplinkValidation: Sendable {
         change(uplink) { [now] watch in
             guard watch.check == nil, watch.judgement.verdict == .leadsOn else { return }
             let earliest = watch.began.map { $0 + UplinkJudgement.recheck } ?? now
+            watch.judgement.doubt()
             watch.due = min(watch.due, max(now, earliest))
         }
         doWhatIsDue()
@@ -124,7 +125,7 @@ package struct UplinkValidation: Sendable {
     // MARK: Checks
 
     private mutating func begin(_ uplink: UplinkCandidate) {
-        guard let limit = watch(uplink)?.judgement.pace.limit else { return }
+        guard let limit = watch(uplink)?.judgement.limit else { return }
         // Targets matter only if one of them must answer.
         let asked = required == .target ? targets : []
         var check = ConnectivityCheck(

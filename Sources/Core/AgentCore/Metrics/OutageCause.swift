@@ -23,7 +23,7 @@ extension OutageCause {
     init?(_ cause: PolicyDecision.Cause) {
         switch cause {
         case .linkLost: self = .accessPoint
-        case .weak, .fading, .critical, .jammed, .steered, .preferred, .commanded, .rollback: self = .move
+        case .weak, .fading, .critical, .congested, .steered, .preferred, .commanded, .rollback: self = .move
         case .interfaceDown, .supplicantUnavailable: self = .radio
         case .failure(let failure): self.init(failure)
         case .start, .linkFound, .standby, .retry, .lastResort, .noCandidate, .steeredTooOften: return nil

@@ -82,7 +82,7 @@ extension AgentCore {
     private var setupAccessPointCircumstances: SetupAccessPoint.Circumstances {
         SetupAccessPoint.Circumstances(
             hasNetworks: !policy.networks.isEmpty, isOnline: isOnlineOverWiFi,
-            hasOtherUplink: lastPublished.otherUplink != nil, isSwitching: switches.ledger.current != nil)
+            hasOtherUplink: kernel.otherUplink != nil, isSwitching: switches.ledger.current != nil)
     }
 
     private var isOnlineOverWiFi: Bool { if case .online = policy.phase { true } else { false } }

@@ -13,7 +13,7 @@ extension PolicyDecision.Cause {
         case .weak: ReasonCode(rawValue: "weak")
         case .critical: ReasonCode(rawValue: "critical")
         case .fading: ReasonCode(rawValue: "fading")
-        case .jammed: ReasonCode(rawValue: "jammed")
+        case .congested: ReasonCode(rawValue: "jammed")
         case .steered: ReasonCode(rawValue: "steered")
         case .steeredTooOften: ReasonCode(rawValue: "steeredTooOften")
         case .preferred: ReasonCode(rawValue: "preferred")

@@ -28,7 +28,10 @@ final class UplinkMonitor {
         self.reach = reach
         validation = UplinkValidation(
             required: required, targets: reach.targets.map(\.name),
-            hasSource: reach.dependencies.validateOnline != nil, budget: budget)
+            hasSource: reach.dependencies.validateOnline != nil,
+            // A cable is asked 720 times an hour.
+            budget: QuestionBudget.Limits(
+                questionsPerHour: min(3600, 2 * budget.questionsPerHour), bytesPerHour: budget.bytesPerHour))
     }
 
     func follow(_ uplinks: [UplinkCandidate]) { handle(.follow(uplinks)) }
