@@ -53,7 +53,8 @@ import Testing
     ])
     func aRadioIsFoundUnderItsPresentName(text: String, name: String?) throws {
         let choice = try #require(InterfaceChoice(text))
-        #expect(try choice.find(in: system().path) == name)
+        let system = try system()
+        #expect(choice.find(in: system.path) == name)
         #expect(choice.description == (text.hasPrefix("mac:") ? text.lowercased() : text))
     }
 
@@ -123,6 +124,7 @@ import Testing
 
     @Test func namesNeverMove() throws {
         let settings = try AgentSettings(environment: ["ALTNET_INTERFACE": "wlan7", "ALTNET_SPARE_INTERFACE": "wlan8"])
-        #expect(try !settings.hasRadioMoved(in: system().path))
+        let system = try system()
+        #expect(!settings.hasRadioMoved(in: system.path))
     }
 }

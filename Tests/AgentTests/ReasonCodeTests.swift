@@ -13,7 +13,7 @@ import Testing
     @Test func everyReasonIsDocumented() throws {
         let causes: [PolicyDecision.Cause] =
             [
-                .start, .linkFound, .linkLost, .weak, .fading, .jammed, .critical, .steered, .steeredTooOften,
+                .start, .linkFound, .linkLost, .weak, .fading, .congested, .critical, .steered, .steeredTooOften,
                 .preferred,
                 .standby, .commanded, .rollback, .retry, .lastResort, .noCandidate, .interfaceDown,
                 .supplicantUnavailable,

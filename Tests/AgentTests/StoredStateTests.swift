@@ -84,7 +84,9 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
         let home = try network("Home", "home-password")
         let hash = home.hash(localKey: localKey)
         var state = StoredState(home: home, chosen: home, current: home, backups: [home], backupsRevision: 1)
-        func options() -> Set<NetworkOptions> { Set(state.networks.map(\.options)) }
+        func options() -> Set<NetworkOptions> {
+            Set(([state.home, state.chosen, state.current].compactMap(\.self) + state.backups).map(\.options))
+        }
         func change(_ change: NetworkOptions.Change) throws {
             try apply(BackupsUpdate(networks: [.stored(hash)], options: [hash: change]), to: &state)
         }

@@ -91,7 +91,7 @@ import Testing
         #expect(
             values("decision.kind")
                 == PolicyDecision.Kind.allCases.map(\.rawValue) + [
-                    "recovery", "command", "password", "rescue", "floor",
+                    "recovery", "command", "password", "rescue", "floor", "uplink",
                 ])
         #expect(values("level") == ReachLevel.allCases.map(\.rawValue))
         #expect(values("problem") == ReachProblem.allCases.map(\.rawValue))

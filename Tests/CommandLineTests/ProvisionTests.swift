@@ -54,12 +54,13 @@ import Testing
             let run = await bench.provision(["--from", file])
             #expect(run.status == 0)
             #expect(
-                run.output == """
+                run.output.hasPrefix(
+                    """
                     Identity  lamp-01, made
                     Root key  \(bench.folder)/keys/root-key, made
                     Network   Home;Net, made
-
-                    """)
+                    Check     none
+                    """))
             #expect(run.errors.isEmpty)
             #expect(await bench.code().hasPrefix(Self.pairing + "&cert="))
             let home = try #require(try bench.stored().home)
@@ -78,7 +79,7 @@ import Testing
 
             let before = bench.files
             let again = await bench.provision(["--from", file])
-            #expect(again.output.split(separator: "\n").allSatisfy { $0.hasSuffix(", unchanged") })
+            #expect(again.output.split(separator: "\n").dropLast().allSatisfy { $0.hasSuffix(", unchanged") })
             #expect(bench.files == before)
         }
     }
@@ -186,7 +187,7 @@ import Testing
             #expect(asked.errors.contains("only one network's code"))
             let named = await bench.provision(["--network", "Home;Net", "--hidden"], password: "correct horse")
             #expect(named.status == 0)
-            #expect(named.output.hasSuffix("Home;Net, unchanged\n"))
+            #expect(named.output.contains("Home;Net, unchanged\n"))
         }
     }
 

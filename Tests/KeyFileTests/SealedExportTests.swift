@@ -30,11 +30,11 @@ import Testing
     @Test func takesTheLargestState() throws {
         var state = try StoredState.sample()
         let size = CellChanges.size(of: state.cells(keepingSlotsOf: [:]))
-        state.kept[CellID(kind: 130)] = Secret(repeatElement(7, count: CellChanges.maximumSize - size - 4))
+        state.kept[CellID(kind: 131)] = Secret(repeatElement(7, count: CellChanges.maximumSize - size - 4))
         let export = try SealedExport.seal(state, under: Self.passphrase)
         #expect(export.count == SealedExport.maximumSize)
         #expect(try SealedExport.open(export, with: Self.passphrase) == state)
-        state.kept[CellID(kind: 131)] = Secret([])
+        state.kept[CellID(kind: 132)] = Secret([])
         #expect(throws: ExportError.impossibleContent) { try SealedExport.seal(state, under: Self.passphrase) }
     }
 

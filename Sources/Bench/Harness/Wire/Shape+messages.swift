@@ -206,8 +206,8 @@ extension Shape {
 extension Shape {
     static let connectivity = Shape.object([
         .optional("level", level), .required("required", level),
-        .required("internet", .oneOf(InternetState.allCases.map(\.rawValue))), .optional("problem", problem),
-        .optional("portal", portal), .required("targets", .list(target)),
+        .required("internet", .oneOf(InternetState.allCases.map(\.rawValue))), .optional("checksInternet", .bool),
+        .optional("problem", problem), .optional("portal", portal), .required("targets", .list(target)),
         .required("reachability", .list(.oneOf(ReachabilityFlags.allNames.map(\.name)))), .optional("checked", .time),
     ])
 

@@ -17,7 +17,8 @@ struct EnableCommand: AsyncParsableCommand {
               altnet disable                gives the interface back
 
             It also asks once which server the device should ask to check for internet access, and writes the answer \
-            into the settings file.
+            into the settings file. On a board with two radios, it also writes there which of them to use, by hardware \
+            address or path, because the kernel may swap their names at a start.
 
             If something is in the way, or altnet would leave the network in use, nothing changes, and a line says \
             what to do.

@@ -237,13 +237,16 @@ struct KeyFileView {
         return roles.compactMap { role, network in network.map { row(role, $0) } } + backups.map(row)
     }
 
+    private var networks: [StoredNetwork] {
+        [state.home, state.chosen, state.current, state.previous].compactMap(\.self) + state.backups
+    }
+
     private var hasAddresses: Bool {
-        let roles = [state.home, state.chosen, state.current, state.previous].compactMap(\.self)
-        return (roles + state.backups).contains { $0.staticAddress != nil }
+        networks.contains { $0.staticAddress != nil }
             || state.statistics.values.contains { $0.lease != nil }
     }
 
-    private var hasOptions: Bool { state.networks.contains { !$0.options.isEmpty } }
+    private var hasOptions: Bool { networks.contains { !$0.options.isEmpty } }
 
     private func row(_ role: String, _ network: StoredNetwork) -> [Table.Cell] {
         let statistics = state.statistics[network.ssid]
