@@ -25,10 +25,14 @@ package struct NetworkRegistry {
         {
             preferred = newer
         }
+        let target = state.pendingSwitch?.target ?? target
+        // A manual network that is joined all the same needs its new password, too.
+        let joined = Set([state.preferred, state.home, target].compactMap { $0?.ssid })
         let ordered =
             [state.preferred, state.home].compactMap(\.self)
-            + (state.backups + staged).filter { !$0.options.contains(.isManual) }
-            + [state.pendingSwitch?.target ?? target, origin].compactMap(\.self)
+            + state.backups.filter { !$0.options.contains(.isManual) }
+            + staged.filter { !$0.options.contains(.isManual) || joined.contains($0.ssid) }
+            + [target, origin].compactMap(\.self)
         let known = ordered.compactMap { network -> KnownNetwork? in
             let id = number(of: network)
             guard seen.insert(id).inserted else { return nil }
