@@ -151,34 +151,17 @@ struct AddressArgument: ExpressibleByArgument {
 }
 
 extension DeviceClient {
-    /// - Throws: `CommandFailure` if the device's agent does not support static addresses.
-    func requireStaticAddresses() async throws {
-        guard try await capabilities().features.contains("address") else {
-            throw CommandFailure(
-                .protocolMismatch,
-                "nothing was changed: the device's agent does not support static addresses, update it")
-        }
-    }
-}
+    func requireStaticAddresses() async throws { try await require("address", "static addresses") }
 
-extension DeviceClient {
-    /// - Throws: `CommandFailure` if the device's agent does not support options of networks.
-    func requireOptions() async throws {
-        guard try await capabilities().features.contains("options") else {
-            throw CommandFailure(
-                .protocolMismatch,
-                "nothing was changed: the device's agent does not support options of networks, update it")
-        }
-    }
-}
+    func requireOptions() async throws { try await require("options", "options of networks") }
 
-extension DeviceClient {
-    /// - Throws: `CommandFailure` if the device's agent does not support enterprise networks.
-    func requireEnterprise() async throws {
-        guard try await capabilities().features.contains("enterprise") else {
+    func requireEnterprise() async throws { try await require("enterprise", "enterprise networks") }
+
+    /// - Throws: `CommandFailure` if the device's agent does not have a feature.
+    private func require(_ feature: String, _ name: String) async throws {
+        guard try await capabilities().features.contains(feature) else {
             throw CommandFailure(
-                .protocolMismatch,
-                "nothing was changed: the device's agent does not support enterprise networks, update it")
+                .protocolMismatch, "nothing was changed: the device's agent does not support \(name), update it")
         }
     }
 }
