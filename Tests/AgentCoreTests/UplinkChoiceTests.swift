@@ -63,7 +63,7 @@ import Testing
         #expect(bench.core.lastPublished.path == .other(.wired), "the traffic goes over it all the same")
     }
 
-    /// A modem after Wi-Fi is checked only while Wi-Fi leads nowhere, for it costs money.
+    /// A modem after Wi-Fi is checked only while the Wi-Fi link has failed, because it costs money.
     @Test func aModemStandsInForAWiFiLinkThatLeadsNowhere() throws {
         var bench = try bench([Self.wifi, Self.modem])
         #expect(bench.core.uplinkChoice.checked.isEmpty)

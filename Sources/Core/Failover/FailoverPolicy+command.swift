@@ -26,7 +26,7 @@ struct Command: Sendable, Hashable {
     private(set) var scannedKnownPlaces = false
     private(set) var scannedEverywhere = false
     private(set) var failedScans = 0
-    /// By when it has to be validated and confirmed, whatever happens meanwhile.
+    /// Latest time of the validation and the confirmation, whatever happens meanwhile.
     private(set) var validationEnd: Instant?
     private(set) var hasBeenGranted = false
 

@@ -288,8 +288,8 @@ extension FailoverPolicy {
         }
     }
 
-    /// Of the access points that do not wait, the one that was tried longest ago: a block is for the good of the others,
-    /// and there are none. Not always the same one: the strongest may be the one with the wrong password.
+    /// Returns the access point that was tried longest ago, of those that do not wait. A block helps the others, and
+    /// there are none. The strongest one may be the one with the wrong password.
     /// - Parameter isRefusing: whether it may have refused the key.
     private func triedLongestAgo(isRefusing: Bool) -> Candidate? {
         let all = accessPoints(at: now).filter { candidate in

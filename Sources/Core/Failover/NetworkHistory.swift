@@ -2,7 +2,7 @@ import AgentModel
 
 /// The device's experience with a network, as far as it matters for joining it again.
 struct NetworkHistory: Hashable {
-    /// What is held against it and its access points. A join penalty counts failures since it last worked.
+    /// Penalties of the network and its access points. A join penalty counts failures since it last worked.
     private var penalties = Penalties()
     /// How many of its access points failed since it last worked, and how often a new one was given the benefit of the
     /// doubt.
@@ -58,7 +58,7 @@ struct NetworkHistory: Hashable {
         let end = penalties[.internet, bssid]
         if let end, end.isActive(at: now) { return Reputation(end.failure) }
         let isDeadEnd = end?.isRemembered(at: now) ?? false
-        // Where the network leads nowhere over others, it may lead somewhere over this one.
+        // This access point may have internet access where others of the network have none.
         let isSpare = !isDeadEnd && penalties.isAnyAccessPointActive(.internet, at: now)
         let least: Reputation = isDistrusted(bssid, at: now) || isDeadEnd ? .suspect : .sound
         return max(least, min(isSpare ? .suspect : .captive, reputation(at: now)))
@@ -99,7 +99,7 @@ struct NetworkHistory: Hashable {
     /// Whether a failure may be one access point's alone. If one after the other fails, it is the network.
     var blamesAccessPoints: Bool { failedAccessPoints < Self.patience }
 
-    /// Whether it leads nowhere, or did not long ago: what comes and goes is not trusted at once.
+    /// Whether the network has no internet access, or had none until recently.
     func wasUselessLately(at now: Instant, settings: PolicySettings) -> Bool {
         uselessness != nil && usefulSince.map { now - $0 < settings.usefulProbation } ?? true
     }

@@ -113,7 +113,7 @@ struct Penalties: Hashable {
         var penalty = self[reason, bssid] ?? Penalty(failure)
         let result = change(&penalty)
         self[reason, bssid] = penalty
-        // Those that block nothing matter least.
+        // Penalties that block nothing matter least.
         ofAccessPoints[reason]?.forgetEarliest(beyond: ScanCache.accessPointsPerNetwork, but: isKept) {
             $0.until ?? .distantPast
         }

@@ -129,7 +129,7 @@ extension FailoverPolicy {
         return false
     }
 
-    /// Returns the cost of staying away for an expected stay, and the price of the return: the move, and a loss some day.
+    /// Returns the cost of staying away for an expected stay, and the price of the return: the move and a later loss.
     private func costs(ofReturnTo preferred: NetworkID, at bss: BSS, from link: Link) -> PolicyDecision.Costs? {
         guard let goodSince = preferredReturn.goodSince else { return nil }
         let stay = history(of: preferred).moves.expectedStay(seenFor: now - goodSince)
@@ -148,7 +148,7 @@ extension FailoverPolicy {
         if isRepeated { preferredReturn.scanAgain(at: now) }
     }
 
-    /// For how long being away costs half as much as a move that comes to nothing, and an outage of this time.
+    /// Returns the time in which being away costs half as much as a move in vain and an outage of this time.
     func wait(payingOff outage: Duration) -> Duration {
         let cost = (outage + settings.lossPrice + settings.movePrice).seconds
         return .milliseconds(Int64(min(cost / awayRate, 1e6) * 500))

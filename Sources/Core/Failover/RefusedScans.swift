@@ -65,8 +65,8 @@ extension FailoverPolicy {
 
     private static let scanPatience = Duration.seconds(1)
 
-    /// Of the networks whose place is known and which nothing is held against, the one that was tried longest ago since
-    /// scans are refused, the preferred one first.
+    /// Network to join without a scan: its channel is known and it has no penalty. It is the one that was tried longest
+    /// ago since scans are refused, the preferred one first.
     private var nextUnseen: NetworkID? {
         let known = networks.map(\.id).filter { !scanCache.places(of: $0).isEmpty && !isBlocked($0, at: now) }
         return (known.filter { $0 == preferred } + known).min { triedUnseen($0) < triedUnseen($1) }
