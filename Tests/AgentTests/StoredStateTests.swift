@@ -91,16 +91,16 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
             try apply(BackupsUpdate(networks: [.stored(hash)], options: [hash: change]), to: &state)
         }
         try change(.init(allowsTKIP: true))
-        #expect(options() == [.allowsTKIP] && state.backupsRevision == 2)
+        #expect(options() == [.init(allowsTKIP: true)] && state.backupsRevision == 2)
         try change(.init(isAutomatic: false))
-        #expect(options() == [[.allowsTKIP, .isManual]] && state.backupsRevision == 3)
+        #expect(options() == [.init(allowsTKIP: true, isManual: true)] && state.backupsRevision == 3)
         try apply(BackupsUpdate(networks: [.stored(hash)]), to: &state)
-        #expect(options() == [[.allowsTKIP, .isManual]] && state.backupsRevision == 3)
+        #expect(options() == [.init(allowsTKIP: true, isManual: true)] && state.backupsRevision == 3)
         try change(.init(allowsTKIP: false, isAutomatic: true))
-        #expect(options() == [[]] && state.backupsRevision == 4)
-        let whole = NewNetwork(ssid: home.ssid, password: Secret(text: "home-password"), options: .isManual)
+        #expect(options() == [.init()] && state.backupsRevision == 4)
+        let whole = NewNetwork(ssid: home.ssid, password: Secret(text: "home-password"), options: .init(isManual: true))
         try apply(BackupsUpdate(networks: [.new(whole)]), to: &state)
-        #expect(options() == [.isManual])
+        #expect(options() == [whole.options])
     }
 
     @Test func onlyAWPA2PasswordAllowsTKIP() throws {
@@ -602,7 +602,7 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
         var book = NetworkRegistry()
         let home = try network("Home", "home-password")
         var phone = try network("Phone", "phone-password")
-        phone.options = .isManual
+        phone.options.isManual = true
         var state = StoredState(home: home, backups: [phone])
         #expect(book.known(in: state).map(\.ssid) == [home.ssid])
         #expect(book.known(in: state, target: phone).map(\.ssid) == [home.ssid, phone.ssid])
@@ -610,17 +610,21 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
         #expect(book.known(in: state).map(\.ssid) == [phone.ssid, home.ssid], "it was chosen")
         state.adopt(home)
         #expect(book.known(in: state).map(\.ssid) == [home.ssid])
-        state.home?.options = .isManual
+        state.home?.options.isManual = true
         #expect(book.known(in: state).map(\.ssid) == [home.ssid], "the device belongs there")
     }
 
-    @Test func permissionForTKIPReachesThePolicy() throws {
+    @Test func optionsReachThePolicy() throws {
         var book = NetworkRegistry()
         var home = try network("Home", "home-password")
         let first = book.known(in: StoredState(home: home))
-        home.options = .allowsTKIP
+        home.options.allowsTKIP = true
+        home.options.band = .five
+        home.options.bssid = BSSID("02:00:00:00:01:00")
         let allowed = book.known(in: StoredState(home: home))
         #expect(first.map(\.allowsTKIP) == [false] && allowed.map(\.allowsTKIP) == [true])
+        #expect(first.map(\.band) == [nil] && allowed.map(\.band) == [.five])
+        #expect(first.map(\.bssid) == [nil] && allowed.map(\.bssid) == [home.options.bssid])
         #expect(allowed.map(\.id) == first.map(\.id))
     }
 

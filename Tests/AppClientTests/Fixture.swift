@@ -29,7 +29,7 @@ final class Board: DeviceService {
         let password: Secret?
         let isHidden: Bool
         var address: StaticAddress?
-        var options: NetworkOptions = []
+        var options = NetworkOptions()
     }
 
     let device: DeviceKey

@@ -190,6 +190,25 @@ import Testing
         }
     }
 
+    @Test func laterChangesOfOptionsKeepEarlierOnes() async throws {
+        let bssid = try #require(BSSID("02:00:00:00:01:00"))
+        let ipv6 = try StaticAddress("2001:db8::20/64", gateway: IPAddress("fe80::1"))
+        try await Fixture.with { fixture async throws in
+            let manager = fixture.manager()
+            let home = try manager.generateBackupWifiModel(ssid: "Home", pwd: "correct horse")
+                .with(.init(band: .to(.five)))
+            try await manager.updateBackupWifiNetworks([home])
+            #expect(fixture.board.list.map(\.options) == [NetworkOptions(band: .five)])
+            let listed = try await manager.getBackupWifiNetworks()
+            let changed = listed.networks[0].with(.init(band: .unset, bssid: .to(bssid)))
+                .with(.init(isMetered: .to(true))).with(.init(ipv6: .to(ipv6)))
+            try await manager.updateBackupWifiNetworks([changed])
+            let all = NetworkOptions(isMetered: true, bssid: bssid, ipv6: ipv6)
+            #expect(changed.options == all)
+            #expect(fixture.board.list.map(\.options) == [all])
+        }
+    }
+
     /// Sealed, and sent once more where the answer was lost: by its name it is the same change.
     @Test func aNewerPasswordIsStagedAndTakenBack() async throws {
         let ssid = try SSID("Home")

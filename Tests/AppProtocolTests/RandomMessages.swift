@@ -181,14 +181,46 @@ extension RandomMessages {
         }
         var options: [NetworkHash: NetworkOptions.Change] = [:]
         for case .stored(let hash) in networks {
-            options[hash] = NetworkOptions.Change(
-                allowsTKIP: maybe { Bool.random(using: &$0.random) },
-                isAutomatic: maybe { Bool.random(using: &$0.random) })
+            options[hash] = optionChange()
             if options[hash]?.isEmpty ?? false { options[hash] = nil }
         }
         return BackupsUpdate(
             networks: networks, ifRevision: maybe { $0.integer(0...Int.max) }, addressing: addressing,
             options: options, home: maybe { random in random.maybe { $0.reference() }.map { .replace($0) } ?? .forget })
+    }
+
+    mutating func optionChange() -> NetworkOptions.Change {
+        NetworkOptions.Change(
+            allowsTKIP: maybe { Bool.random(using: &$0.random) },
+            isAutomatic: maybe { Bool.random(using: &$0.random) },
+            isMetered: setting { Bool.random(using: &$0.random) }, band: setting { $0.pick(Band.allCases) },
+            bssid: setting { $0.accessPoint() }, ipv6: setting { $0.staticIPv6Address() })
+    }
+
+    private mutating func setting<Value>(
+        _ value: (inout RandomMessages) -> Value
+    ) -> NetworkOptions.Setting<Value>? {
+        maybe { random in random.maybe(value).map { .to($0) } ?? .unset }
+    }
+
+    mutating func options(canAllowTKIP: Bool) -> NetworkOptions {
+        NetworkOptions(
+            allowsTKIP: canAllowTKIP && Bool.random(using: &random), isManual: Bool.random(using: &random),
+            isMetered: maybe { Bool.random(using: &$0.random) }, band: maybe { $0.pick(Band.allCases) },
+            bssid: maybe { $0.accessPoint() }, ipv6: maybe { $0.staticIPv6Address() })
+    }
+
+    private mutating func accessPoint() -> BSSID { BSSID(bytes: [2] + bytes(5))! }
+
+    private mutating func staticIPv6Address() -> StaticAddress {
+        let servers = ["2001:db8::53", "9.9.9.9"].compactMap { IPAddress($0) }
+        let text = "2001:db8::\(integer(2...9999))/\(integer(8...64))"
+        let gateway = IPAddress(pick(["fe80::1", "2001:db8::1"]))
+        guard
+            let address = try? StaticAddress(
+                text, gateway: maybe { _ in gateway } ?? nil, nameServers: Array(servers.prefix(integer(0...2))))
+        else { preconditionFailure("\(text) is an address") }
+        return address
     }
 
     mutating func targetSettings() -> [TargetSetting] {
@@ -231,13 +263,13 @@ extension RandomMessages {
             return .new(
                 NewNetwork(
                     ssid: ssid(), credential: .none, security: open, isHidden: isHidden, address: address,
-                    options: pick([[], .isManual])))
+                    options: options(canAllowTKIP: false)))
         case 2:
             let password = Secret(many(8...63) { UInt8($0.integer(0x20...0x7e)) })
             return .new(
                 NewNetwork(
                     ssid: ssid(), credential: .password(password), security: security, isHidden: isHidden,
-                    address: address, options: security == .wpa3 ? .isManual : pick([[], .allowsTKIP])))
+                    address: address, options: options(canAllowTKIP: security != .wpa3)))
         default:
             let sealed = SealedPassword(box(SealedPassword.length))!
             return .new(
@@ -284,6 +316,7 @@ extension RandomMessages {
                 ssid: $0.ssid(), security: $0.pick(Security.allCases),
                 reason: $0.pick([.lessSecure, .unsupportedSecurity]), remedy: $0.text(0...80))
         }
+        status.isMetered = pick([true, false])
         return status
     }
 
@@ -312,7 +345,7 @@ extension RandomMessages {
             ssid: ssid(), hash: hash(), security: pick(Security.allCases), isHidden: .random(using: &random),
             lastSeen: maybe { $0.time() }, lastSignal: maybe { $0.signal() },
             lastFailure: maybe { $0.pick(JoinFailure.allCases) },
-            options: NetworkOptions(rawValue: UInt8(integer(0...3))))
+            options: options(canAllowTKIP: true))
     }
 
     mutating func switchStatus() -> SwitchStatus {
@@ -325,7 +358,7 @@ extension RandomMessages {
     mutating func scanned() -> ScannedNetwork {
         ScannedNetwork(
             bssid: bssid(), ssid: maybe { $0.ssid() }, frequency: frequency(), signal: signal(),
-            security: pick(Security.allCases), ageMs: integer(0...100_000),
+            load: maybe { $0.integer(0...100) }, security: pick(Security.allCases), ageMs: integer(0...100_000),
             providers: many(0...2) { $0.text(ProtocolLimits.providerNameLength) })
     }
 

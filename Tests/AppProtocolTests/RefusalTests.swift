@@ -121,9 +121,9 @@ import Testing
             guard case .new(let network)? = try update(#"{"ssid":"a",\#(members)}"#)?.networks.first else { return nil }
             return network.options
         }
-        #expect(try options(#""password":"12345678""#) == [])
-        #expect(try options(#""password":"12345678","allowTkip":true"#) == .allowsTKIP)
-        #expect(try options(#""security":"open","automatic":false"#) == .isManual)
+        #expect(try options(#""password":"12345678""#) == NetworkOptions())
+        #expect(try options(#""password":"12345678","allowTkip":true"#) == NetworkOptions(allowsTKIP: true))
+        #expect(try options(#""security":"open","automatic":false"#) == NetworkOptions(isManual: true))
         for members in [
             #""security":"open","allowTkip":true"#, #""password":"1","security":"wpa3-sae","allowTkip":true"#,
         ] {
@@ -134,6 +134,55 @@ import Testing
         let rejected = #expect(throws: RejectedRequest.self) { try change(#","automatic":"no""#) }
         #expect(rejected?.error.code == .malformed)
         #expect(rejected?.error.details == ["field": .text("body.networks[0].automatic")])
+    }
+
+    private func change(_ members: String) throws -> NetworkOptions.Change? {
+        let hash = try #require(NetworkHash(base64: Self.hash))
+        let line =
+            #"{"v":1,"id":"a","type":"backups.update","body":{"networks":[{"hash":"\#(Self.hash)",\#(members)}]}}"#
+        guard case .device(.updateBackups(let update)) = try Request(line: Array(line.utf8)).content else { return nil }
+        return update.options[hash]
+    }
+
+    @Test func readsOptionsWithValues() throws {
+        #expect(try change(#""metered":true"#) == .init(isMetered: .to(true)))
+        #expect(try change(#""metered":false"#) == .init(isMetered: .to(false)))
+        #expect(try change(#""metered":"auto","band":"any""#) == .init(isMetered: .unset, band: .unset))
+        for (text, band) in [("2.4", Band.twoPointFour), ("5", .five), ("6", .six)] {
+            #expect(try change(#""band":"\#(text)""#) == .init(band: .to(band)))
+        }
+        let bssid = try #require(BSSID("02:00:00:00:01:0a"))
+        #expect(try change(#""bssid":"02:00:00:00:01:0A""#) == .init(bssid: .to(bssid)))
+        #expect(try change(#""bssid":"any""#) == .init(bssid: .unset))
+        let server = try #require(IPAddress("2001:db8::53"))
+        let ipv6 = try StaticAddress("2001:db8::20/64", gateway: IPAddress("fe80::1"), nameServers: [server])
+        let members = #"{"address":"2001:db8::20/64","gateway":"fe80::1","nameServers":["2001:db8::53"]}"#
+        #expect(try change(#""ipv6":\#(members)"#) == .init(ipv6: .to(ipv6)))
+        #expect(try change(#""ipv6":\#(members),"slaac":false"#) == .init(ipv6: .to(ipv6)))
+        #expect(try change(#""slaac":true"#) == .init(ipv6: .unset))
+        #expect(try change(#""metered":null,"band":null,"bssid":null,"ipv6":null,"slaac":false"#) == nil)
+    }
+
+    @Test(arguments: [
+        (#""metered":"yes""#, "metered", ErrorCode.malformed), (#""metered":1"#, "metered", .malformed),
+        (#""band":"5 GHz""#, "band", .malformed), (#""band":5"#, "band", .malformed),
+        (#""band":"""#, "band", .malformed), (#""bssid":"""#, "bssid", .malformed),
+        (#""bssid":"00:00:00:00:00:00""#, "bssid", .malformed), (#""bssid":"03:00:00:00:00:01""#, "bssid", .malformed),
+        (#""bssid":"02-00-00-00-00-01""#, "bssid", .malformed), (#""slaac":"yes""#, "slaac", .malformed),
+        (#""ipv6":{"address":"2001:db8::20/64"},"slaac":true"#, "slaac", .malformed),
+        (#""ipv6":"2001:db8::20/64""#, "ipv6", .malformed),
+        (#""ipv6":{"address":"192.168.1.20/24"}"#, "ipv6.address", .invalidAddress),
+        (#""ipv6":{"address":"2001:db8::20"}"#, "ipv6.address", .invalidAddress),
+        (#""ipv6":{"address":"2001:db8::20/129"}"#, "ipv6.address", .invalidAddress),
+        (#""ipv6":{"address":"fe80::20/64"}"#, "ipv6.address", .invalidAddress),
+        (#""ipv6":{"address":"2001:db8::20/64","gateway":"2001:db9::1"}"#, "ipv6.gateway", .invalidAddress),
+        (#""ipv6":{"address":"2001:db8::20/64","nameServers":["::"]}"#, "ipv6.nameServers[0]", .invalidAddress),
+        (#""address":{"address":"2001:db8::20/64"}"#, "address.address", .invalidAddress),
+    ])
+    func refusesImpossibleOptions(members: String, field: String, code: ErrorCode) throws {
+        let rejected = #expect(throws: RejectedRequest.self) { try change(members) }
+        #expect(rejected?.error.code == code)
+        #expect(rejected?.error.details == ["field": .text("body.networks[0].\(field)")])
     }
 
     @Test func optionsOverABrokerNeedAProof() throws {
@@ -151,14 +200,27 @@ import Testing
     }
 
     @Test func sealIncludesOptions() throws {
-        func text(_ options: NetworkOptions) throws -> [Substring] {
+        func text(_ options: NetworkOptions = .init()) throws -> [Substring] {
             let network = NewNetwork(ssid: try SSID("a"), password: Secret(text: "12345678"), options: options)
             return SealContext(of: network, in: BackupsUpdate(networks: [.new(network)])).text(deviceId: "d")
                 .split(separator: "\n")
         }
-        #expect(try text([]).count == 11)
-        #expect(try text(.allowsTKIP) == text([]) + ["allowTkip=1"])
-        #expect(try text([.allowsTKIP, .isManual]) == text([]) + ["allowTkip=1", "automatic=0"])
+        let plain = try text()
+        #expect(plain.count == 11)
+        #expect(try text(.init(allowsTKIP: true)) == plain + ["allowTkip=1"])
+        #expect(try text(.init(isMetered: false)) == plain + ["metered=0"])
+        let ipv6 = try StaticAddress(
+            "2001:db8::20/64", gateway: IPAddress("fe80::1"),
+            nameServers: ["2001:db8::53", "9.9.9.9"].compactMap { IPAddress($0) })
+        let all = NetworkOptions(
+            allowsTKIP: true, isManual: true, isMetered: true, band: .twoPointFour, bssid: BSSID("02:00:00:00:01:00"),
+            ipv6: ipv6)
+        #expect(
+            try text(all) == plain + [
+                "allowTkip=1", "automatic=0", "metered=1", "band=2.4", "bssid=02:00:00:00:01:00",
+                "ipv6=2001:db8::20/64 fe80::1 2001:db8::53,9.9.9.9",
+            ])
+        #expect(try text(.init(ipv6: try StaticAddress("2001:db8::20/64"))) == plain + ["ipv6=2001:db8::20/64  "])
     }
 
     /// A null is the same as nothing, and a switch to a stored network does not look at the address.

@@ -147,6 +147,19 @@ import Testing
         #expect(try ServerLine.body(History.self, of: answer).isTruncated)
     }
 
+    @Test(arguments: [(0, 0), (1, 0), (2, 1), (128, 50), (254, 100), (255, 100), (nil, nil)] as [(UInt8?, Int?)])
+    func theLoadIsToldInPerCent(utilization: UInt8?, load: Int?) throws {
+        let bss = BSS(
+            bssid: try #require(BSSID("02:00:00:00:00:01")), ssid: nil, frequency: Frequency(megahertz: 2412),
+            signal: -50, lastSeen: Instant(milliseconds: 0), security: .open, channelUtilization: utilization)
+        let network = ScannedNetwork(bss, now: Instant(milliseconds: 0), providers: [], refusal: nil)
+        #expect(network.load == load)
+        let scan = ScanResults(isScanning: false, lastScanId: nil, networks: [network])
+        let line = Response(id: "a", result: .success(.scan(scan))).line()
+        #expect(try ServerLine.body(ScanResults.self, of: line) == scan)
+        #expect(String(decoding: line, as: UTF8.self).contains("load") == (load != nil))
+    }
+
     @Test func theClaimIsOnlyThereWhereAProviderClaims() throws {
         let bssid = try #require(BSSID("02:00:00:00:00:01"))
         let networks = [["click-through", "cafe"], []].map { providers in

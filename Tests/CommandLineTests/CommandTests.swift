@@ -109,10 +109,63 @@ import Testing
             #expect(run.status == 0, "\(run.errors)")
             return device.backups.networks.map(\.options)
         }
-        #expect(try await options(["set-options", "Attic", "--allow-tkip"]) == [[], .allowsTKIP])
-        #expect(try await options(["set-options", "Attic", "--no-automatic"]) == [[], [.allowsTKIP, .isManual]])
-        #expect(try await options(["set-options", "Attic", "--no-allow-tkip", "--automatic"]) == [[], []])
-        #expect(try await options(["add", "Cafe", "--open", "--no-automatic"]) == [[], [], .isManual])
+        #expect(try await options(["set-options", "Attic", "--allow-tkip"]) == [.init(), .init(allowsTKIP: true)])
+        let both = NetworkOptions(allowsTKIP: true, isManual: true)
+        #expect(try await options(["set-options", "Attic", "--no-automatic"]) == [.init(), both])
+        #expect(try await options(["set-options", "Attic", "--no-allow-tkip", "--automatic"]) == [.init(), .init()])
+        let added = [NetworkOptions(), .init(), .init(isManual: true)]
+        #expect(try await options(["add", "Cafe", "--open", "--no-automatic"]) == added)
+    }
+
+    @Test func optionsHaveValues() async throws {
+        let device = try ScriptedDevice()
+        func attic(_ arguments: [String]) async throws -> NetworkOptions? {
+            let run = try await CommandRun.altnet(["backups"] + arguments, device: device)
+            #expect(run.status == 0, "\(run.errors)")
+            return device.backups.networks.last?.options
+        }
+        let bssid = try #require(BSSID("02:00:00:00:01:00"))
+        let set = ["set-options", "Attic", "--metered", "no", "--band", "5", "--bssid", "02:00:00:00:01:00"]
+        #expect(try await attic(set) == NetworkOptions(isMetered: false, band: .five, bssid: bssid))
+        let server = try #require(IPAddress("2001:db8::53"))
+        let ipv6 = try StaticAddress("2001:db8::20/64", gateway: IPAddress("fe80::1"), nameServers: [server])
+        let address = ["--ipv6", "2001:db8::20/64", "--ipv6-gateway", "fe80::1", "--dns", "2001:db8::53"]
+        #expect(
+            try await attic(["set-address", "Attic"] + address)
+                == NetworkOptions(isMetered: false, band: .five, bssid: bssid, ipv6: ipv6))
+        #expect(device.backups.networks.last?.address == nil)
+        #expect(try await attic(["set-address", "Attic", "--slaac", "--dhcp"])?.ipv6 == nil)
+        let unset = ["set-options", "Attic", "--metered", "auto", "--band", "any", "--bssid", "any"]
+        #expect(try await attic(unset) == NetworkOptions())
+        let added = ["add", "Cafe", "--open", "--metered", "yes", "--band", "2.4"] + address
+        #expect(try await attic(added) == NetworkOptions(isMetered: true, band: .twoPointFour, ipv6: ipv6))
+    }
+
+    @Test func nameServersBelongToTheIPv4AddressIfBothAreGiven() async throws {
+        let device = try ScriptedDevice()
+        let both = ["backups", "set-address", "Attic", "--ipv6", "2001:db8::20/64"] + Self.address
+        #expect(try await CommandRun.altnet(both, device: device).status == 0)
+        let attic = try #require(device.backups.networks.last)
+        let server = try #require(IPAddress("192.168.1.1"))
+        let ipv6 = try StaticAddress("2001:db8::20/64")
+        #expect(attic.address?.nameServers == [server])
+        #expect(attic.options.ipv6 == ipv6)
+    }
+
+    @Test(arguments: [
+        ["set-options", "Attic", "--band", "7"], ["set-options", "Attic", "--metered", "true"],
+        ["set-options", "Attic", "--bssid", "03:00:00:00:00:01"], ["set-options", "Attic", "--bssid", "02-00"],
+        ["set-address", "Attic"], ["set-address", "Attic", "--ipv6", "192.168.1.20/24"],
+        ["set-address", "Attic", "--address", "2001:db8::20/64"],
+        ["set-address", "Attic", "--ipv6", "2001:db8::20/64", "--ipv6-gateway", "2001:db9::1"],
+        ["set-address", "Attic", "--ipv6-gateway", "fe80::1"], ["set-address", "Attic", "--dns", "9.9.9.9"],
+        ["set-address", "Attic", "--ipv6", "2001:db8::20/64", "--slaac"],
+        ["set-address", "Attic", "--ipv6", "2001:db8::20/64", "--gateway", "192.168.1.1"],
+    ])
+    func impossibleValuesAreNotSent(arguments: [String]) async throws {
+        let device = try ScriptedDevice()
+        #expect(try await CommandRun.altnet(["backups"] + arguments, device: device).status == 64)
+        #expect(device.asked.isEmpty)
     }
 
     @Test func impossibleOptionsAreNotSent() async throws {

@@ -229,7 +229,7 @@ extension ModelDevice {
                 if let said = update.addressing[hash] { known.address = said.address }
                 if has(.addressForgotten) { known.address = nil }
                 known.options = known.options.changed(by: update.options[hash] ?? .init())
-                if has(.optionsForgotten) { known.options = [] }
+                if has(.optionsForgotten) { known.options = .init() }
                 if has(.passwordForgotten) { known.password = Secret(text: "another password") }
                 network = known
             case .new(let new):

@@ -13,7 +13,7 @@ final class ModelDevice: DeviceService {
         var password: Secret?
         var isHidden = false
         var address: StaticAddress?
-        var options: NetworkOptions = []
+        var options = NetworkOptions()
     }
 
     struct State {

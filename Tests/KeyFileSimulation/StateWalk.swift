@@ -134,14 +134,27 @@ package struct StateWalk {
             nameServers: Array(servers.prefix(random.below(4))))
     }
 
-    /// The owner gives the device an address of its own and an option in a network, or takes them back.
+    private mutating func options() -> NetworkOptions {
+        NetworkOptions(
+            isManual: true, isMetered: [nil, true, false][random.below(3)],
+            band: ([nil] + Band.allCases)[random.below(4)],
+            bssid: random.below(2) == 0 ? nil : BSSID(bytes: [2, 0, 0, 0, 1, UInt8(random.below(256))]),
+            ipv6: random.below(2) == 0
+                ? nil
+                : try? StaticAddress(
+                    "2001:db8::\(1 + random.below(9))/64", gateway: IPAddress("fe80::1"),
+                    nameServers: ["2001:db8::53"].compactMap { IPAddress($0) }))
+    }
+
+    /// The owner gives the device an address of its own and options in a network, or takes them back.
     private mutating func setAddress() {
         guard let network = stored.randomElement(using: &random) else { return }
         let address = random.below(3) == 0 ? nil : address()
+        let options = address == nil ? NetworkOptions() : options()
         state.changeNetworks { copy in
             guard copy.ssid == network.ssid, copy.credential == network.credential else { return }
             copy.staticAddress = address
-            copy.options = address == nil ? [] : .isManual
+            copy.options = options
         }
     }
 

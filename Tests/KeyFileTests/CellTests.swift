@@ -153,13 +153,18 @@ import Testing
         #expect(StoredState(cells: state.cells(keepingSlotsOf: [:])) == state.normalised())
     }
 
-    /// Leases included, which come by themselves. Static addresses, which the owner sets, may take another sector.
-    @Test(arguments: [(false, 3760), (true, 5305)])
-    func theLargestStateFitsIntoASector(hasAddresses: Bool, bytes: Int) throws {
+    /// Leases included, which come by themselves. What the owner sets, static addresses and options, may take another
+    /// sector.
+    @Test(arguments: [(false, false, 3760), (true, false, 5305), (true, true, 7345)])
+    func theLargestStateFitsIntoASector(hasAddresses: Bool, hasOptions: Bool, bytes: Int) throws {
         let servers = ["2001:db8::51", "2001:db8::52", "2001:db8::53"].compactMap { IPAddress($0) }
         let address = try StaticAddress(
             "192.168.1.20/24", gateway: IPAddress("192.168.1.1"), nameServers: servers)
-        let state = try largestState(address: hasAddresses ? address : nil)
+        let options = NetworkOptions(
+            allowsTKIP: true, isManual: true, isMetered: true, band: .six, bssid: BSSID("02:00:00:00:01:00"),
+            ipv6: try StaticAddress("2001:db8::20/64", gateway: IPAddress("fe80::1"), nameServers: servers))
+        let state = try largestState(
+            address: hasAddresses ? address : nil, options: hasOptions ? options : .init())
         try state.validate()
         let cells = state.cells(keepingSlotsOf: [:])
         #expect(StoredState(cells: cells) == state)

@@ -116,7 +116,19 @@ extension StoredNetwork {
             minimumSecurity: LinkProtection(rawValue: UInt8.random(in: 0...7, using: &random)),
             isHidden: Bool.random(using: &random),
             staticAddress: Bool.random(using: &random) ? nil : .arbitrary(&random),
-            options: NetworkOptions(rawValue: UInt8.random(in: 0...3, using: &random)))
+            options: .arbitrary(&random))
+    }
+}
+
+extension NetworkOptions {
+    static func arbitrary(_ random: inout SeededRandom) -> NetworkOptions {
+        NetworkOptions(
+            allowsTKIP: Bool.random(using: &random), isManual: Bool.random(using: &random),
+            isMetered: [nil, true, false].randomElement(using: &random) ?? nil,
+            band: ([nil] + Band.allCases).randomElement(using: &random) ?? nil,
+            bssid: Bool.random(using: &random)
+                ? nil : BSSID(bytes: [2, .random(in: 0 ... .max, using: &random), 0, 0, 0, 1]),
+            ipv6: Bool.random(using: &random) ? nil : .arbitraryIPv6(&random))
     }
 }
 
@@ -127,6 +139,14 @@ extension StaticAddress {
             "10.\(Int.random(in: 0...255, using: &random)).0.\(Int.random(in: 2...254, using: &random))/8",
             gateway: Bool.random(using: &random) ? nil : servers[0],
             nameServers: Array(servers.shuffled(using: &random).prefix(Int.random(in: 0...3, using: &random))))
+    }
+
+    static func arbitraryIPv6(_ random: inout SeededRandom) -> StaticAddress? {
+        let servers = ["2001:db8::53", "9.9.9.9"].compactMap { IPAddress($0) }
+        return try? StaticAddress(
+            "2001:db8::\(Int.random(in: 2...9999, using: &random))/\(Int.random(in: 8...64, using: &random))",
+            gateway: ["fe80::1", "2001:db8::1"].randomElement(using: &random).flatMap { IPAddress($0) },
+            nameServers: Array(servers.prefix(Int.random(in: 0...2, using: &random))))
     }
 }
 
@@ -174,8 +194,10 @@ extension SeededRandom {
 }
 
 /// As much as a state can be.
-/// - Parameter address: of the device in each of its networks.
-func largestState(address: StaticAddress? = nil) throws -> StoredState {
+/// - Parameters:
+///   - address: of the device in each of its networks.
+///   - options: of each of its networks.
+func largestState(address: StaticAddress? = nil, options: NetworkOptions = .init()) throws -> StoredState {
     let lease = StoredLease(
         address: try #require(IPAddress("192.168.1.20")), prefixLength: 24, gateway: IPAddress("192.168.1.1"),
         gatewayHardware: HardwareAddress(bytes: [2, 0, 0, 0, 0, 1]), server: try #require(IPAddress("192.168.1.1")),
@@ -186,7 +208,8 @@ func largestState(address: StaticAddress? = nil) throws -> StoredState {
             ssid: try SSID(bytes: Array(repeating: number, count: 32)),
             credential: .passphrase(
                 Secret(Array(repeating: 0x40 + number, count: 63)), psk: Secret(Array(repeating: number, count: 32))),
-            security: .wpa2wpa3, minimumSecurity: [.sae, .pmf], isHidden: true, staticAddress: address)
+            security: .wpa2wpa3, minimumSecurity: [.sae, .pmf], isHidden: true, staticAddress: address,
+            options: options)
     }
     var state = StoredState(
         home: try network(1), chosen: try network(2), current: try network(3), previous: try network(4),

@@ -216,7 +216,7 @@ extension Radios {
                 // With the owner's permission it is joined, by the best that it offers.
                 let name = old.ssid
                 let allowed = NewNetwork(
-                    ssid: name, password: Secret(text: "old-password"), options: .allowsTKIP)
+                    ssid: name, password: Secret(text: "old-password"), options: .init(allowsTKIP: true))
                 let status = try await device.ask { client throws(ClientError) in
                     try await client.switchNetwork(to: .new(allowed))
                 }

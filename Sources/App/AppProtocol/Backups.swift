@@ -51,7 +51,7 @@ public struct BackupNetwork: Sendable, Equatable {
     public init(
         ssid: SSID, hash: NetworkHash, security: Security, isHidden: Bool, lastSeen: Timestamp? = nil,
         lastSignal: Int? = nil, lastFailure: JoinFailure? = nil, address: StaticAddress? = nil,
-        options: NetworkOptions = []
+        options: NetworkOptions = .init()
     ) {
         self.ssid = ssid
         self.hash = hash
@@ -119,7 +119,7 @@ public struct NewNetwork: Sendable, Equatable {
 
     public init(
         ssid: SSID, credential: NetworkCredential, security: Security? = nil, isHidden: Bool = false,
-        address: StaticAddress? = nil, options: NetworkOptions = []
+        address: StaticAddress? = nil, options: NetworkOptions = .init()
     ) {
         self.ssid = ssid
         self.credential = credential
@@ -134,7 +134,7 @@ extension NewNetwork {
     /// - Parameter password: nil for an open network.
     public init(
         ssid: SSID, password: Secret?, security: Security? = nil, isHidden: Bool = false, address: StaticAddress? = nil,
-        options: NetworkOptions = []
+        options: NetworkOptions = .init()
     ) {
         self.init(
             ssid: ssid, credential: password.map { .password($0) } ?? .none, security: security, isHidden: isHidden,
@@ -183,7 +183,7 @@ extension BackupNetwork: Codable {
             lastSeen: try container.decodeIfPresent(Timestamp.self, forKey: .lastSeen),
             lastSignal: try container.decodeIfPresent(Int.self, forKey: .lastSignal),
             lastFailure: try container.decodeIfPresent(JoinFailure.self, forKey: .lastFailure),
-            address: try container.decodeIfPresent(StaticAddress.self, forKey: .address),
+            address: try container.staticAddress(of: .ipv4, forKey: .address),
             options: NetworkOptions().changed(by: try .read(from: decoder)))
     }
 

@@ -2,7 +2,7 @@ import AgentModel
 
 /// JSON of an address: `{"address":"192.168.1.20/24","gateway":"192.168.1.1","nameServers":["192.168.1.1"]}`.
 extension StaticAddress: Codable {
-    private enum CodingKeys: String, CodingKey {
+    fileprivate enum CodingKeys: String, CodingKey {
         case address, gateway, nameServers
     }
 
@@ -25,7 +25,7 @@ extension StaticAddress: Codable {
         } catch {
             let member: [any CodingKey] =
                 switch error {
-                case .address, .notation, .prefixLength: [CodingKeys.address]
+                case .address, .notation, .family, .prefixLength: [CodingKeys.address]
                 case .gateway: [CodingKeys.gateway]
                 case .nameServer(let server):
                     [CodingKeys.nameServers] + (nameServers.firstIndex(of: server).map { [ListIndex($0)] } ?? [])
@@ -40,6 +40,20 @@ extension StaticAddress: Codable {
         try container.encode(text, forKey: .address)
         try container.encodeIfPresent(gateway?.description, forKey: .gateway)
         if !nameServers.isEmpty { try container.encode(nameServers.map(\.description), forKey: .nameServers) }
+    }
+}
+
+extension KeyedDecodingContainer {
+    /// Reads a static address.
+    /// - Throws: `ProtocolError` with the code `invalidAddress` for an address of another family.
+    func staticAddress(of family: AddressFamily, forKey key: Key) throws -> StaticAddress? {
+        guard let address = try decodeIfPresent(StaticAddress.self, forKey: key) else { return nil }
+        guard address.address.family == family else {
+            throw ProtocolError(
+                StaticAddressError.family(address.address),
+                at: codingPath + [key, StaticAddress.CodingKeys.address])
+        }
+        return address
     }
 }
 
@@ -68,7 +82,7 @@ extension Addressing {
     /// - Returns: nil if the object has neither member.
     static func read(from decoder: any Decoder) throws -> Addressing? {
         let container = try decoder.container(keyedBy: CodingKeys.self)
-        let address = try container.decodeIfPresent(StaticAddress.self, forKey: .address)
+        let address = try container.staticAddress(of: .ipv4, forKey: .address)
         guard try container.decodeIfPresent(Bool.self, forKey: .dhcp) ?? false else {
             return address.map { .fixed($0) }
         }

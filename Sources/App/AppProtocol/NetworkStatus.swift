@@ -33,6 +33,8 @@ public struct NetworkStatus: Sendable, Equatable {
     public var rescue: SetupAccessPointStatus?
     /// Stored networks whose access points in range are all refused.
     public var refused: [RefusedNetwork] = []
+    /// Whether traffic over the current uplink is limited or paid by volume. Checks and keep-alives are rarer then.
+    public var isMetered = false
 
     public init(
         state: LinkState, uplink: Uplink?, carrier: Uplink? = nil, flags: NetworkFlags, ssid: SSID? = nil,
@@ -140,6 +142,7 @@ extension NetworkStatus: Codable {
     private enum CodingKeys: String, CodingKey {
         case state, network, uplink, carrier, flags, bssid, signal, quality, frequency, hash, addresses, since,
             connectivity, handover, standby, modem, radio, rescue, refused
+        case isMetered = "metered"
     }
 
     public init(from decoder: any Decoder) throws {
@@ -163,6 +166,7 @@ extension NetworkStatus: Codable {
             radio: try container.decodeIfPresent(RadioStatus.self, forKey: .radio),
             rescue: try container.decodeIfPresent(SetupAccessPointStatus.self, forKey: .rescue))
         refused = try container.decodeIfPresent([RefusedNetwork].self, forKey: .refused) ?? []
+        isMetered = try container.decodeIfPresent(Bool.self, forKey: .isMetered) ?? false
     }
 
     public func encode(to encoder: any Encoder) throws {
@@ -187,6 +191,7 @@ extension NetworkStatus: Codable {
         try container.encodeIfPresent(radio, forKey: .radio)
         try container.encodeIfPresent(rescue, forKey: .rescue)
         if !refused.isEmpty { try container.encode(refused, forKey: .refused) }
+        if isMetered { try container.encode(isMetered, forKey: .isMetered) }
     }
 }
 

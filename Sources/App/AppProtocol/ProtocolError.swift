@@ -128,7 +128,8 @@ public enum ErrorCode: String, Sendable, CaseIterable {
         case .invalidPassword:
             "Give a password of 8 to 63 printable ASCII characters, or for a network with WPA3 only 1 to 128 bytes of "
                 + "text."
-        case .invalidAddress: "Give an IPv4 address such as 192.168.1.20/24, with a gateway in the same network."
+        case .invalidAddress:
+            "Give an address such as 192.168.1.20/24, as ipv6 such as 2001:db8::20/64, and a gateway in its network."
         case .invalidEnterprise:
             "Give the method and the identity, a password or a certificate with its key, and the network's authority "
                 + "or, with the system's authorities, the name of its server."

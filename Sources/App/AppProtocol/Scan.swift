@@ -75,6 +75,8 @@ public struct ScannedNetwork: Sendable, Equatable {
     public let frequency: Frequency
     /// Signal in dBm.
     public let signal: Int
+    /// Share of time in percent in which the channel is busy, as the access point says; nil if it does not say.
+    public let load: Int?
     public let security: Security
     /// Age of the newest beacon or probe response in ms.
     public let ageMs: Int
@@ -84,13 +86,14 @@ public struct ScannedNetwork: Sendable, Equatable {
     public let refusal: JoinFailure?
 
     public init(
-        bssid: BSSID, ssid: SSID?, frequency: Frequency, signal: Int, security: Security, ageMs: Int,
+        bssid: BSSID, ssid: SSID?, frequency: Frequency, signal: Int, load: Int? = nil, security: Security, ageMs: Int,
         providers: [String] = [], refusal: JoinFailure? = nil
     ) {
         self.bssid = bssid
         self.ssid = ssid
         self.frequency = frequency
         self.signal = signal
+        self.load = load
         self.security = security
         self.ageMs = ageMs
         self.providers = providers
@@ -99,7 +102,8 @@ public struct ScannedNetwork: Sendable, Equatable {
 
     public init(_ bss: BSS, now: Instant, providers: [String], refusal: JoinFailure?) {
         self.init(
-            bssid: bss.bssid, ssid: bss.ssid, frequency: bss.frequency, signal: bss.signal, security: bss.security,
+            bssid: bss.bssid, ssid: bss.ssid, frequency: bss.frequency, signal: bss.signal,
+            load: bss.channelUtilization.map { (Int($0) * 100 + 127) / 255 }, security: bss.security,
             ageMs: max(0, Int((now - bss.lastSeen).milliseconds)), providers: providers,
             refusal: refusal)
     }
@@ -142,7 +146,7 @@ extension ScanRequest: Codable {
 
 extension ScannedNetwork: Codable {
     private enum CodingKeys: String, CodingKey {
-        case bssid, frequency, channel, signal, quality, security, ageMs, providers, refusal
+        case bssid, frequency, channel, signal, quality, load, security, ageMs, providers, refusal
     }
 
     public init(from decoder: any Decoder) throws {
@@ -152,6 +156,7 @@ extension ScannedNetwork: Codable {
             ssid: try decoder.ssidIfPresent(),
             frequency: try container.decode(Frequency.self, forKey: .frequency),
             signal: try container.decode(Int.self, forKey: .signal),
+            load: try container.decodeIfPresent(Int.self, forKey: .load),
             security: try container.decode(Security.self, forKey: .security),
             ageMs: try container.decode(Int.self, forKey: .ageMs),
             providers: try container.decodeIfPresent([String].self, forKey: .providers) ?? [],
@@ -166,6 +171,7 @@ extension ScannedNetwork: Codable {
         try container.encodeIfPresent(frequency.channel, forKey: .channel)
         try container.encode(signal, forKey: .signal)
         try container.encode(quality, forKey: .quality)
+        try container.encodeIfPresent(load, forKey: .load)
         try container.encode(security, forKey: .security)
         try container.encode(ageMs, forKey: .ageMs)
         if !providers.isEmpty { try container.encode(providers, forKey: .providers) }

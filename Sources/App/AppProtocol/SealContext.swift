@@ -58,22 +58,24 @@ public struct SealContext: Sendable, Equatable {
     public func text(deviceId: String) -> String {
         func flag(_ isSet: Bool) -> String { isSet ? "1" : "0" }
         func number(_ value: Int?) -> String { value.map(String.init) ?? "" }
-        let address = address.map { address in
+        func text(_ address: StaticAddress) -> String {
             "\(address.text) \(address.gateway?.description ?? "") "
                 + address.nameServers.map(\.description).joined(separator: ",")
         }
         let more = changeId.map {
             ["change=\(Hex.string(Array($0.utf8)))", "keepFor=\(number(keepFor))"]
         }
-        let chosen =
-            (options.contains(.allowsTKIP) ? ["allowTkip=1"] : [])
-            + (options.contains(.isManual) ? ["automatic=0"] : [])
+        let chosen = [
+            options.allowsTKIP ? "allowTkip=1" : nil, options.isManual ? "automatic=0" : nil,
+            options.isMetered.map { "metered=\(flag($0))" }, options.band.map { "band=\($0.gigahertz)" },
+            options.bssid.map { "bssid=\($0)" }, options.ipv6.map { "ipv6=\(text($0))" },
+        ].compactMap(\.self)
         return
             ([
                 "altnet/\(ProtocolLimits.version) \(place.rawValue)", "device=\(deviceId)",
                 "ssid=\(Hex.string(ssid.bytes))",
                 "credential=\(isEnterprise ? "enterprise" : "password")", "security=\(security?.rawValue ?? "")",
-                "hidden=\(flag(isHidden))", "address=\(address ?? "")", "revision=\(number(revision))",
+                "hidden=\(flag(isHidden))", "address=\(address.map(text) ?? "")", "revision=\(number(revision))",
                 "confirmWithin=\(number(confirmWithin))", "joinOnce=\(flag(joinOnce))",
                 "besideUplink=\(flag(besideUplink))",
             ] + (more ?? []) + chosen).joined(separator: "\n")

@@ -21,6 +21,8 @@ struct StationState: Sendable {
     /// Transition modes disabled by the network joined last.
     var closedWays: TransitionDisable = []
     var addressed: AddressedLink?
+    /// Whether the DHCP server says that the network is metered.
+    var isMeteredByServer = false
     /// Faults of DHCP servers or neighbours since the join, a line each.
     var addressProblems: [String] = []
 }
@@ -118,7 +120,7 @@ extension AgentCore {
             ssid: network.ssid, credential: network.credential, isHidden: network.isHidden, bssid: target.bssid,
             frequencies: target.frequencies, offer: target.offer, minimumSecurity: minimumSecurity(of: target.network),
             isUnseen: target.isUnseen)
-        request.allowsTKIP = network.options.contains(.allowsTKIP)
+        request.allowsTKIP = network.options.allowsTKIP
         return request
     }
 

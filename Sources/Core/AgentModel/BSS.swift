@@ -11,13 +11,17 @@ public struct BSS: Hashable, Sendable, Codable {
     public let protection: LinkProtection
     /// Mobility domain; nil if the access point does not support fast transition (802.11r).
     public let mobility: MobilityDomain?
+    /// Share of time in which the channel is busy, as the access point says (BSS load element, IEEE 802.11-2020,
+    /// 9.4.2.27): 0 to 255 for 0 to 100 %. Nil if it does not say.
+    public let channelUtilization: UInt8?
 
     /// - Parameter protection: Offered protection; nil for the usual protection of `security`.
     public init(
         bssid: BSSID, ssid: SSID?, frequency: Frequency, signal: Int, lastSeen: Instant, security: Security,
-        protection: LinkProtection? = nil, mobility: MobilityDomain? = nil
+        protection: LinkProtection? = nil, mobility: MobilityDomain? = nil, channelUtilization: UInt8? = nil
     ) {
         self.mobility = mobility
+        self.channelUtilization = channelUtilization
         self.bssid = bssid
         self.ssid = ssid
         self.frequency = frequency
@@ -38,6 +42,7 @@ public struct BSS: Hashable, Sendable, Codable {
         security = try container.decode(Security.self, forKey: .security)
         protection = try container.decode(LinkProtection.self, forKey: .protection)
         mobility = try container.decodeIfPresent(MobilityDomain.self, forKey: .mobility)
+        channelUtilization = try container.decodeIfPresent(UInt8.self, forKey: .channelUtilization)
         guard (-200...100).contains(signal) else {
             throw DecodingError.dataCorruptedError(
                 forKey: .signal, in: container, debugDescription: "not a signal in dBm")
@@ -86,6 +91,9 @@ public struct BSSID: Hashable, Sendable, Comparable {
     }
 
     public var bytes: [UInt8] { stride(from: 40, through: 0, by: -8).map { UInt8(truncatingIfNeeded: value >> $0) } }
+
+    /// Whether an access point can have this address: not a group address and not zero.
+    public var isUnicast: Bool { value >> 40 & 1 == 0 && value != 0 }
 
     public static func < (left: Self, right: Self) -> Bool { left.value < right.value }
 }
@@ -168,7 +176,7 @@ extension Frequency: Codable {
     }
 }
 
-public enum Band: String, Sendable, CaseIterable, Comparable {
+public enum Band: String, Sendable, CaseIterable, Comparable, Codable {
     case twoPointFour = "2.4 GHz"
     case five = "5 GHz"
     case six = "6 GHz"

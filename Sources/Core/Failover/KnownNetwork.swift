@@ -30,15 +30,20 @@ public struct KnownNetwork: Hashable, Sendable, Codable {
     public var allowsTKIP: Bool { tkip ?? false }
     /// Nil instead of false, which records leave out.
     private let tkip: Bool?
+    /// The only band in which the owner permits to join it; nil for all.
+    public let band: Band?
+    /// The only access point that the owner permits; nil for all.
+    public let bssid: BSSID?
 
     private enum CodingKeys: String, CodingKey {
         case id, ssid, usesPassphrase, enterprise = "isEnterprise", isHidden, isPreferred, minimumSecurity = "floor"
-        case tkip = "allowsTKIP"
+        case tkip = "allowsTKIP", band, bssid
     }
 
     public init(
         id: NetworkID, ssid: SSID, usesPassphrase: Bool, isEnterprise: Bool = false, isHidden: Bool = false,
-        isPreferred: Bool = false, minimumSecurity: LinkProtection = [], allowsTKIP: Bool = false
+        isPreferred: Bool = false, minimumSecurity: LinkProtection = [], allowsTKIP: Bool = false,
+        band: Band? = nil, bssid: BSSID? = nil
     ) {
         self.id = id
         self.ssid = ssid
@@ -48,10 +53,19 @@ public struct KnownNetwork: Hashable, Sendable, Codable {
         self.isPreferred = isPreferred
         self.minimumSecurity = minimumSecurity
         tkip = allowsTKIP ? true : nil
+        (self.band, self.bssid) = (band, bssid)
     }
 
-    /// Whether `bss` is an access point of this network: it has its name, and offers what the device asks of it.
-    package func matches(_ bss: BSS) -> Bool { bss.ssid == ssid && isOfItsKind(bss) && refusal(of: bss) == nil }
+    /// Whether `bss` is an access point of this network that may be joined: it has its name, offers what the device asks
+    /// of it, and the owner has not excluded it.
+    package func matches(_ bss: BSS) -> Bool {
+        bss.ssid == ssid && permits(bss.bssid, bss.frequency) && isOfItsKind(bss) && refusal(of: bss) == nil
+    }
+
+    /// Whether the owner permits an access point's address and, if known, its band.
+    func permits(_ bssid: BSSID, _ frequency: Frequency?) -> Bool {
+        (self.bssid ?? bssid) == bssid && (band == nil || frequency == nil || frequency?.band == band)
+    }
 
     /// Why an access point that bears this network's name is not joined. Nil if it is one of its own or has another
     /// name, and where it asks for a password that this network has none of: that is another network.

@@ -15,7 +15,7 @@ struct DecryptedNetwork: Sendable {
 
     init(
         ssid: SSID, password: Secret? = nil, enterprise: EnterpriseCredential? = nil, security: Security? = nil,
-        isHidden: Bool = false, address: StaticAddress? = nil, options: NetworkOptions = []
+        isHidden: Bool = false, address: StaticAddress? = nil, options: NetworkOptions = .init()
     ) {
         self.ssid = ssid
         self.password = password

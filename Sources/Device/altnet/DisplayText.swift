@@ -49,8 +49,11 @@ enum DisplayText {
 
     /// Names of the options that are set, joined by commas.
     static func options(_ options: NetworkOptions) -> String {
-        let names = [(NetworkOptions.allowsTKIP, "TKIP"), (.isManual, "manual")]
-        return names.filter { options.contains($0.0) }.map(\.1).joined(separator: ", ")
+        [
+            options.allowsTKIP ? "TKIP" : nil, options.isManual ? "manual" : nil,
+            options.isMetered.map { $0 ? "metered" : "not metered" }, options.band?.rawValue,
+            options.bssid.map { "only \($0)" }, options.ipv6.map { "IPv6 \($0.text)" },
+        ].compactMap(\.self).joined(separator: ", ")
     }
 
     static func name(_ ssid: SSID?) -> String { ssid?.description ?? "(hidden)" }
@@ -219,12 +222,14 @@ enum DisplayText {
 }
 
 enum ConnectivityDisplayText {
-    /// Returns the internet access and the targets; empty if the device checks neither.
+    /// Returns the internet access, whether traffic is metered, and the targets; empty if the device checks nothing.
     static func beyond(_ status: NetworkStatus, now: Timestamp) -> [(text: String, paint: Style.Paint?)] {
         guard let connectivity = status.connectivity else { return [] }
         // Omit the internet access if the device has no uplink.
         let isConnected = status.state == .online || status.uplink != nil
-        return (isConnected ? [internet(connectivity)] : []) + connectivity.targets.map { target($0, now: now) }
+        let metered: [(text: String, paint: Style.Paint?)] = status.isMetered ? [("metered", nil)] : []
+        let reach = isConnected ? [internet(connectivity)] + metered : []
+        return reach + connectivity.targets.map { target($0, now: now) }
     }
 
     private static func internet(_ connectivity: Connectivity) -> (text: String, paint: Style.Paint?) {

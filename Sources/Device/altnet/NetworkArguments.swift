@@ -20,7 +20,7 @@ struct NewNetworkOptions: ParsableArguments {
 
     @OptionGroup var fixed: StaticAddressOptions
 
-    @OptionGroup var choices: OptionFlags
+    @OptionGroup var choices: OwnerOptions
 
     func validate() throws {
         if choices.allowTkip == true, open || wpa3 || enterprise.isGiven {
@@ -43,14 +43,15 @@ struct NewNetworkOptions: ParsableArguments {
 
     /// - Throws: `CommandFailure` if the device's agent does not support the given options.
     func requireFeatures(of device: DeviceClient) async throws {
-        if fixed.isGiven { try await device.requireStaticAddresses() }
+        if fixed.address != nil { try await device.requireStaticAddresses() }
         if enterprise.isGiven { try await device.requireEnterprise() }
-        if !choices.change.isEmpty { try await device.requireOptions() }
+        if fixed.ipv6 != nil || !choices.change.isEmpty { try await device.requireOptions() }
     }
 
     func network(_ ssid: SSID, _ console: Console) throws -> NewNetwork {
         let address = try fixed.staticAddress
-        let options = NetworkOptions().changed(by: choices.change)
+        var options = NetworkOptions().changed(by: choices.change)
+        options.ipv6 = try fixed.staticIPv6Address
         if enterprise.isGiven {
             let password = enterprise.hasPassword ? try console.password(for: ssid, fromInput: passwordStdin) : nil
             if let credential = try enterprise.credential(password: password) {
@@ -96,38 +97,70 @@ struct StaticAddressOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "With --address: a name server; can be given \(StaticAddress.maximumServers) times.",
+            "A static IPv6 address in this network, such as 2001:db8::20/64, beside those that routers announce.",
+            valueName: "address/length"))
+    var ipv6: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "With --ipv6: the gateway, in the same network or link-local (default: the router that announces itself).",
+            valueName: "address"))
+    var ipv6Gateway: AddressArgument?
+
+    @Option(
+        help: ArgumentHelp(
+            "With --address or --ipv6: a name server; can be given \(StaticAddress.maximumServers) times.",
             valueName: "address"))
     var dns: [AddressArgument] = []
 
-    var isGiven: Bool { address != nil || gateway != nil || !dns.isEmpty }
+    var isGiven: Bool { address != nil || gateway != nil || ipv6 != nil || ipv6Gateway != nil || !dns.isEmpty }
 
     func validate() throws {
-        if isGiven, address == nil { throw ValidationError("--gateway and --dns need --address") }
-        _ = try staticAddress
+        if gateway != nil, address == nil { throw ValidationError("--gateway needs --address") }
+        if ipv6Gateway != nil, ipv6 == nil { throw ValidationError("--ipv6-gateway needs --ipv6") }
+        if !dns.isEmpty, address == nil, ipv6 == nil { throw ValidationError("--dns needs --address or --ipv6") }
+        _ = (try staticAddress, try staticIPv6Address)
     }
 
-    /// Static address; nil without `--address`.
+    /// Static IPv4 address with the name servers; nil without `--address`.
     var staticAddress: StaticAddress? {
         get throws {
-            do throws(StaticAddressError) {
-                return try address.map { text throws(StaticAddressError) in
-                    try StaticAddress(text, gateway: gateway?.address, nameServers: dns.map(\.address))
-                }
-            } catch {
-                let option =
-                    switch error {
-                    case .address, .notation, .prefixLength: "--address"
-                    case .gateway: "--gateway"
-                    case .nameServer, .tooManyServers: "--dns"
-                    }
-                throw ValidationError("\(option): \(error)")
+            try address.map { try Self.address($0, of: .ipv4, "--address", gateway, "--gateway", servers: dns) }
+        }
+    }
+
+    /// Static IPv6 address; nil without `--ipv6`. Has the name servers unless `staticAddress` has them.
+    var staticIPv6Address: StaticAddress? {
+        get throws {
+            let servers = address == nil ? dns : []
+            return try ipv6.map {
+                try Self.address($0, of: .ipv6, "--ipv6", ipv6Gateway, "--ipv6-gateway", servers: servers)
             }
+        }
+    }
+
+    private static func address(
+        _ text: String, of family: AddressFamily, _ option: String, _ gateway: AddressArgument?,
+        _ gatewayOption: String, servers: [AddressArgument]
+    ) throws(ValidationError) -> StaticAddress {
+        do throws(StaticAddressError) {
+            let fixed = try StaticAddress(text, gateway: gateway?.address, nameServers: servers.map(\.address))
+            guard fixed.address.family == family else { throw .family(fixed.address) }
+            return fixed
+        } catch {
+            let option =
+                switch error {
+                case .address, .notation, .family, .prefixLength: option
+                case .gateway: gatewayOption
+                case .nameServer, .tooManyServers: "--dns"
+                }
+            throw ValidationError("\(option): \(error)")
         }
     }
 }
 
-struct OptionFlags: ParsableArguments {
+/// Options of a network without its static addresses.
+struct OwnerOptions: ParsableArguments {
     @Flag(
         inversion: .prefixedNo,
         help: "Join with first-generation WPA or TKIP too, which an attacker can forge (default: --no-allow-tkip).")
@@ -136,7 +169,42 @@ struct OptionFlags: ParsableArguments {
     @Flag(inversion: .prefixedNo, help: "Join without a command (default: --automatic).")
     var automatic: Bool?
 
-    var change: NetworkOptions.Change { .init(allowsTKIP: allowTkip, isAutomatic: automatic) }
+    @Option(
+        help: ArgumentHelp(
+            "Whether traffic is limited or paid by volume: yes, no, or auto for what the network says (default: auto).",
+            valueName: "yes|no|auto"),
+        completion: .list(["yes", "no", "auto"]),
+        transform: { try setting($0, or: "auto", "give yes, no or auto") { ["yes": true, "no": false][$0] } })
+    var metered: NetworkOptions.Setting<Bool>?
+
+    @Option(
+        help: ArgumentHelp(
+            "Join only access points in this band, in GHz: 2.4, 5, 6 or any (default: any).", valueName: "band"),
+        completion: .list(Band.allCases.map(\.gigahertz) + ["any"]),
+        transform: { try setting($0, or: "any", "give 2.4, 5, 6 or any") { Band(gigahertz: $0) } })
+    var band: NetworkOptions.Setting<Band>?
+
+    @Option(
+        help: ArgumentHelp(
+            "Join only this access point, such as 02:00:00:00:01:00, or any (default: any).", valueName: "bssid"),
+        transform: {
+            try setting($0, or: "any", "give an address such as 02:00:00:00:01:00 or any; 'altnet scan' shows them") {
+                BSSID($0).flatMap { $0.isUnicast ? $0 : nil }
+            }
+        })
+    var bssid: NetworkOptions.Setting<BSSID>?
+
+    var change: NetworkOptions.Change {
+        .init(allowsTKIP: allowTkip, isAutomatic: automatic, isMetered: metered, band: band, bssid: bssid)
+    }
+
+    private static func setting<Value>(
+        _ text: String, or none: String, _ instruction: String, _ value: (String) -> Value?
+    ) throws(ValidationError) -> NetworkOptions.Setting<Value> {
+        if text == none { return .unset }
+        guard let value = value(text) else { throw ValidationError(instruction) }
+        return .to(value)
+    }
 }
 
 struct AddressArgument: ExpressibleByArgument {

@@ -329,7 +329,7 @@ public struct BackupWifiModel: Sendable, Equatable {
 
     init(
         ssid: SSID, hash: NetworkHash, credential: NetworkCredential?, security: Security? = nil, isHidden: Bool,
-        address: StaticAddress?, options: NetworkOptions = []
+        address: StaticAddress?, options: NetworkOptions = .init()
     ) {
         self.ssid = ssid
         self.hash = hash
@@ -364,7 +364,7 @@ public struct BackupWifiModel: Sendable, Equatable {
             ssid: ssid, hash: hash, credential: credential, security: security, isHidden: isHidden, address: address,
             options: options.changed(by: change))
         model.addressing = addressing
-        if credential == nil { model.change = change }
+        if credential == nil { model.change = self.change.followed(by: change) }
         return model
     }
 
@@ -379,6 +379,16 @@ public struct BackupWifiModel: Sendable, Equatable {
 
     /// Compares only hashes, so a model with its password equals the stored network.
     public static func == (left: Self, right: Self) -> Bool { left.hash == right.hash }
+}
+
+extension NetworkOptions.Change {
+    /// Returns the change that has the effect of both.
+    fileprivate func followed(by later: Self) -> Self {
+        Self(
+            allowsTKIP: later.allowsTKIP ?? allowsTKIP, isAutomatic: later.isAutomatic ?? isAutomatic,
+            isMetered: later.isMetered ?? isMetered, band: later.band ?? band, bssid: later.bssid ?? bssid,
+            ipv6: later.ipv6 ?? ipv6)
+    }
 }
 
 /// The stored networks of a device; `BackupWifiNetworks` in app SDKs.

@@ -146,18 +146,37 @@ extension Check {
             let network = try check.fresh()
             let entry = check.entry(network).with(["automatic": false])
             let first: BackupList = try await wire.get(.updateBackups, .networks(check.kept(leaving: 1) + [entry]))
-            try expect("a manual network", first.networks.last?.options, is: .isManual)
+            try expect("a manual network", first.networks.last?.options, is: .init(isManual: true))
             let again: BackupList = try await wire.get(.updateBackups, .networks(first.references))
-            try expect("the options that were kept", again.networks.last?.options, is: .isManual)
+            try expect("the options that were kept", again.networks.last?.options, is: .init(isManual: true))
+            func entries(_ members: [String: JSONValue]) -> [JSONValue] {
+                first.references.dropLast() + first.references.suffix(1).map { $0.with(members) }
+            }
             func changed(_ members: [String: JSONValue]) async throws -> BackupList {
-                let last = first.references.suffix(1).map { $0.with(members) }
-                return try await wire.get(.updateBackups, .networks(first.references.dropLast() + last))
+                try await wire.get(.updateBackups, .networks(entries(members)))
             }
             let allowed = try await changed(["allowTkip": true])
-            try expect("both options", allowed.networks.last?.options, is: [.isManual, .allowsTKIP])
+            try expect("both options", allowed.networks.last?.options, is: .init(allowsTKIP: true, isManual: true))
             try expect("another revision", allowed.revision > again.revision, is: true)
-            let taken = try await changed(["allowTkip": false, "automatic": true])
-            try expect("no option", taken.networks.last?.options, is: [])
+            let values: [String: JSONValue] = [
+                "metered": false, "band": "2.4", "bssid": "02:00:00:00:01:00",
+                "ipv6": ["address": "2001:db8::20/64", "gateway": "fe80::1", "nameServers": ["2001:db8::53"]],
+            ]
+            var all = NetworkOptions(
+                allowsTKIP: true, isManual: true, isMetered: false, band: .twoPointFour,
+                bssid: BSSID("02:00:00:00:01:00"))
+            all.ipv6 = try StaticAddress(
+                "2001:db8::20/64", gateway: IPAddress("fe80::1"),
+                nameServers: ["2001:db8::53"].compactMap { IPAddress($0) })
+            let many = try await changed(values)
+            try expect("all options", many.networks.last?.options, is: all)
+            let taken = try await changed([
+                "allowTkip": false, "automatic": true, "metered": "auto", "band": "any", "bssid": "any", "slaac": true,
+            ])
+            try expect("no option", taken.networks.last?.options, is: .init())
+            let both = entries(values.merging(["slaac": true]) { $1 })
+            try await wire.ask(.updateBackups, .networks(both)).expectRefusal(
+                .malformed, field: "body.networks[\(both.count - 1)].slaac")
         },
         update("event", "each subscriber gets an event for a change", section: "Events") { check in
             let (wire, other) = (try await check.listening(), try await check.listening())
@@ -427,6 +446,15 @@ private struct BadEntry: Sendable {
         return [
             bad("open", "TKIP for an open network", field: "allowTkip", ["allowTkip": true]),
             bad("number", "an option that is a number", .malformed, field: "automatic", ["automatic": 0]),
+            bad("metered", "a word for metered", .malformed, field: "metered", ["metered": "yes"]),
+            bad("band", "a band that is a number", .malformed, field: "band", ["band": 5]),
+            bad("bssid", "a group address as access point", .malformed, field: "bssid", ["bssid": "03:00:00:00:00:01"]),
+            bad(
+                "ipv6.family", "an IPv4 address as IPv6 address", .invalidAddress, field: "ipv6.address",
+                ["ipv6": ["address": "192.168.1.20/24"]]),
+            bad(
+                "ipv6.gateway", "an IPv6 gateway in another network", .invalidAddress, field: "ipv6.gateway",
+                ["ipv6": ["address": "2001:db8::20/64", "gateway": "2001:db9::1"]]),
         ]
     }()
 

@@ -105,7 +105,7 @@ extension Shape {
             .required("addresses", .list(.text)), .required("since", .time), .optional("connectivity", connectivity),
             .optional("handover", handover),
             .optional("standby", .object(naming: .required, [.optional("hash", hash)])),
-            .optional("modem", modem), .optional("rescue", rescue),
+            .optional("modem", modem), .optional("rescue", rescue), .optional("metered", .bool),
         ] + radio)
 
     private static let metric = Shape.object([
@@ -165,7 +165,7 @@ extension Shape {
         ])
 
     private static let security = Shape.oneOf([
-        "open", "owe", "wpa2-psk", "wpa3-sae", "wpa2-wpa3", "enterprise", "wep", "unknown",
+        "open", "owe", "wpa2-psk", "wpa3-sae", "wpa2-wpa3", "enterprise", "wep", "wpa-tkip", "unknown",
     ])
 
     private static let switchStatus = Shape.object([
@@ -183,7 +183,8 @@ extension Shape {
                     [
                         .required("bssid", .bssid), .required("frequency", .integer(1...100_000)),
                         .optional("channel", .integer(1...300)), .required("signal", signal),
-                        .required("quality", .integer(0...100)), .required("security", security),
+                        .required("quality", .integer(0...100)), .optional("load", .integer(0...100)),
+                        .required("security", security),
                         .required("ageMs", .integer(0 ... .max)),
                         .optional(
                             "providers",

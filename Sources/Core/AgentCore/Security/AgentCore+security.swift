@@ -8,7 +8,7 @@ extension AgentCore {
     mutating func learn(_ facts: LinkFacts, by station: StationID, of network: StoredNetwork) {
         stations[station]?.protection = facts.protection
         if facts.security == .legacy || facts.usesTKIP {
-            if network.options.contains(.allowsTKIP) {
+            if network.options.allowsTKIP {
                 log(.notice, "\(network.ssid) uses WPA or TKIP, which its owner allows")
             } else {
                 log(.warning, "\(network.ssid) uses WPA or TKIP and will not be joined again: \(Self.advice(.legacy))")

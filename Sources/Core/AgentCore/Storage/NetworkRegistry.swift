@@ -30,8 +30,8 @@ package struct NetworkRegistry {
         let joined = Set([state.preferred, state.home, target].compactMap { $0?.ssid })
         let ordered =
             [state.preferred, state.home].compactMap(\.self)
-            + state.backups.filter { !$0.options.contains(.isManual) }
-            + staged.filter { !$0.options.contains(.isManual) || joined.contains($0.ssid) }
+            + state.backups.filter { !$0.options.isManual }
+            + staged.filter { !$0.options.isManual || joined.contains($0.ssid) }
             + [target, origin].compactMap(\.self)
         let known = ordered.compactMap { network -> KnownNetwork? in
             let id = number(of: network)
@@ -43,7 +43,8 @@ package struct NetworkRegistry {
                 isEnterprise: network.isEnterprise, isHidden: network.isHidden,
                 isPreferred: preferred?.isSame(as: network) ?? false,
                 minimumSecurity: network.minimumSecurity.union(state.learnedProtection(of: network)),
-                allowsTKIP: network.options.contains(.allowsTKIP))
+                allowsTKIP: network.options.allowsTKIP,
+                band: network.options.band, bssid: network.options.bssid)
         }
         networks = networks.filter { seen.contains($0.key) || $0.key == inUse }
         return known

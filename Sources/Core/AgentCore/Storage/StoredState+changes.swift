@@ -179,7 +179,7 @@ extension StoredState {
                     details: ["hash": .text(hash.base64)])
             }
             network.apply(addressing, options)
-            guard !network.options.contains(.allowsTKIP) || network.canAllowTKIP else {
+            guard !network.options.allowsTKIP || network.canAllowTKIP else {
                 throw ProtocolError(
                     .unsupported, "TKIP can be allowed only with a WPA2 password: \(hash)",
                     details: ["hash": .text(hash.base64)])

@@ -58,10 +58,12 @@ struct BackupsCommand: AsyncParsableCommand {
             commandName: "set-address", abstract: "Set a static address for a stored network.",
             discussion: """
                 Replaces the device's address, gateway and name servers in this network. With --dhcp, the device uses \
-                DHCP again:
+                DHCP again; with --slaac, only the IPv6 addresses that routers announce. --dns belongs to the IPv4 \
+                address if --address is given, else to the IPv6 address:
 
                   altnet backups set-address Attic --address 10.1.0.20/16 --gateway 10.1.0.1
                   altnet backups set-address Attic --dhcp
+                  altnet backups set-address Attic --ipv6 2001:db8::20/64 --ipv6-gateway fe80::1
                 """)
 
         @OptionGroup var connection: ConnectionOptions
@@ -75,17 +77,28 @@ struct BackupsCommand: AsyncParsableCommand {
         @Flag(help: "Use DHCP.")
         var dhcp = false
 
+        @Flag(help: "Use no static IPv6 address.")
+        var slaac = false
+
         func validate() throws {
-            guard dhcp != fixed.isGiven else { throw ValidationError("give either --address or --dhcp") }
+            if dhcp, fixed.address != nil { throw ValidationError("--dhcp and --address exclude each other") }
+            if slaac, fixed.ipv6 != nil { throw ValidationError("--slaac and --ipv6 exclude each other") }
+            guard dhcp || slaac || fixed.isGiven else {
+                throw ValidationError("give --address, --dhcp, --ipv6 or --slaac")
+            }
         }
 
         func run(_ device: DeviceClient, _ console: Console) async throws {
-            let addressing = try fixed.staticAddress.map { Addressing.fixed($0) } ?? .dhcp
-            try await device.requireStaticAddresses()
+            let addressing = try fixed.staticAddress.map { Addressing.fixed($0) } ?? (dhcp ? .dhcp : nil)
+            let ipv6 = try fixed.staticIPv6Address.map { NetworkOptions.Setting.to($0) } ?? (slaac ? .unset : nil)
+            if addressing != nil { try await device.requireStaticAddresses() }
+            if ipv6 != nil { try await device.requireOptions() }
             let list = try await device.changeBackups { list throws(CommandFailure) in
                 let target = try list.network(named: target).hash
                 return BackupsUpdate(
-                    networks: list.networks.map { .stored($0.hash) }, addressing: [target: addressing])
+                    networks: list.networks.map { .stored($0.hash) },
+                    addressing: addressing.map { [target: $0] } ?? [:],
+                    options: ipv6.map { [target: .init(ipv6: $0)] } ?? [:])
             }
             console.show(list, connection)
         }
@@ -93,13 +106,16 @@ struct BackupsCommand: AsyncParsableCommand {
 
     struct SetOptions: DeviceCommand {
         static let configuration = CommandConfiguration(
-            commandName: "set-options", abstract: "Allow TKIP or automatic joins for a stored network.",
+            commandName: "set-options", abstract: "Set options of a stored network, such as its band.",
             discussion: """
                 An option that is not given stays as it is. With --no-automatic, the device joins a backup network only \
-                by 'altnet switch':
+                by 'altnet switch'. With --band and --bssid, it does not join the network where only other access \
+                points are in range:
 
                   altnet backups set-options Attic --allow-tkip
-                  altnet backups set-options Phone --no-automatic
+                  altnet backups set-options Phone --no-automatic --metered yes
+                  altnet backups set-options Attic --band 5
+                  altnet backups set-options Attic --band any --bssid 02:00:00:00:01:00
                 """)
 
         @OptionGroup var connection: ConnectionOptions
@@ -108,11 +124,11 @@ struct BackupsCommand: AsyncParsableCommand {
             help: ArgumentHelp("The network's SSID or hash.", valueName: "network"), completion: .storedNetwork)
         var target: String
 
-        @OptionGroup var choices: OptionFlags
+        @OptionGroup var choices: OwnerOptions
 
         func validate() throws {
             guard !choices.change.isEmpty else {
-                throw ValidationError("give --allow-tkip, --automatic or their opposites")
+                throw ValidationError("give an option to change, such as --allow-tkip, --no-automatic or --band 5")
             }
         }
 

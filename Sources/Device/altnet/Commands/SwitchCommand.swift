@@ -75,7 +75,7 @@ struct SwitchCommand: DeviceCommand {
             throw ValidationError("name a stored network, or give --new with an SSID")
         }
         if new == nil, options.isGiven {
-            throw ValidationError("--open, --hidden, --password-stdin, --eap and --address need --new")
+            throw ValidationError("--open, --hidden, --password-stdin, --eap, --address and options need --new")
         }
         guard timeout.map((1...3600).contains) ?? true else {
             throw ValidationError("--timeout must be 1 to 3600 seconds")

@@ -103,7 +103,7 @@ struct ProvisionCommand: AsyncParsableCommand {
             throw ValidationError("--from - and --password-stdin exclude each other: both read standard input")
         }
         if newNetwork.isGiven, network == nil {
-            throw ValidationError("--open, --wpa3, --hidden, --password-stdin, --eap and --address need --network")
+            throw ValidationError("--open, --hidden, --password-stdin, --eap, --address and options need --network")
         }
         if quiet, options.json { throw ValidationError("--quiet and --json exclude each other") }
     }

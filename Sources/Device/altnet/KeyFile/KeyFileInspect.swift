@@ -132,6 +132,14 @@ struct NetworkDocument: Encodable {
     let allowTkip: Bool?
     /// False if only a command joins it; otherwise missing.
     let automatic: Bool?
+    /// Whether the owner says that it is metered; missing if the DHCP server says.
+    let metered: Bool?
+    /// The only band in GHz: 2.4, 5 or 6; missing for all.
+    let band: String?
+    /// The only access point; missing for all.
+    let bssid: BSSID?
+    /// Static IPv6 address; otherwise missing.
+    let ipv6: StaticAddress?
     /// Last lease of the network's DHCP server.
     let lease: LeaseDocument?
 
@@ -150,7 +158,8 @@ struct NetworkDocument: Encodable {
         lastFailure = statistics?.lastFailure?.rawValue
         address = network.staticAddress
         let options = NetworkOptions.Change(network.options)
-        (allowTkip, automatic) = (options.allowsTKIP, options.isAutomatic)
+        (allowTkip, automatic, metered) = (options.allowsTKIP, options.isAutomatic, network.options.isMetered)
+        (band, bssid, ipv6) = (network.options.band?.gigahertz, network.options.bssid, network.options.ipv6)
         lease = statistics?.lease.map(LeaseDocument.init)
     }
 }

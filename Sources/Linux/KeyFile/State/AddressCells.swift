@@ -34,19 +34,12 @@ struct AddressCell: CellContent {
     let network: NetworkMark
     let address: StaticAddress
 
-    /// Encodes network, address, prefix length, gateway and name servers.
+    /// Encodes network and address.
     var cell: Secret {
-        let addressLength = 1 + 16
-        return Secret(
-            upTo: 1 + SSID.maximumLength + 1 + NetworkMark.keyLength + 4 + 1 + 1 + 4
-                + StaticAddress.maximumServers * addressLength
-        ) { cell in
+        Secret(upTo: 1 + SSID.maximumLength + 1 + NetworkMark.keyLength + StaticAddress.maximumEncoding) { cell in
             cell.append(counted: network.ssid.bytes)
             cell.append(counted: network.key)
-            cell.append(address.address.bytes)
-            cell.append(UInt8(clamping: address.prefixLength))
-            cell.append(counted: address.gateway?.bytes ?? [])
-            for server in address.nameServers { cell.append(counted: server.bytes) }
+            cell.append(address.encoded)
         }
     }
 
@@ -54,19 +47,35 @@ struct AddressCell: CellContent {
 
     init?(_ bytes: UnsafeRawBufferPointer) {
         var reader = ByteReader(bytes)
-        guard let network = NetworkMark(&reader), let address = reader.address(),
-            let prefixLength = reader.integer(UInt8.self), let gateway = reader.countedAddress()
+        guard let network = NetworkMark(&reader), let address = reader.staticAddress(of: .ipv4) else { return nil }
+        self.init(network: network, address: address)
+    }
+}
+
+extension StaticAddress {
+    /// Largest number of bytes in ``encoded``.
+    static let maximumEncoding = 16 + 1 + (1 + maximumServers) * (1 + 16)
+
+    /// Address, prefix length, counted gateway and counted name servers.
+    var encoded: [UInt8] {
+        let counted = [gateway?.bytes ?? []] + nameServers.map(\.bytes)
+        return address.bytes + [UInt8(clamping: prefixLength)] + counted.flatMap { [UInt8(clamping: $0.count)] + $0 }
+    }
+}
+
+extension ByteReader {
+    /// Reads a static address, up to the end. Nil for an invalid one.
+    mutating func staticAddress(of family: AddressFamily) -> StaticAddress? {
+        guard let address = bytes(family.byteCount).flatMap({ IPAddress(bytes: $0) }), address.family == family,
+            let prefixLength = integer(UInt8.self), let gateway = countedAddress()
         else { return nil }
         var servers: [IPAddress] = []
-        while !reader.isAtEnd {
-            guard let server = reader.countedAddress().flatMap(\.self) else { return nil }
+        while !isAtEnd {
+            guard let server = countedAddress().flatMap(\.self) else { return nil }
             servers.append(server)
         }
-        guard
-            let address = try? StaticAddress(
-                address: address, prefixLength: Int(prefixLength), gateway: gateway, nameServers: servers)
-        else { return nil }
-        self.init(network: network, address: address)
+        return try? StaticAddress(
+            address: address, prefixLength: Int(prefixLength), gateway: gateway, nameServers: servers)
     }
 }
 

@@ -5,24 +5,82 @@ struct OptionCell: CellContent {
     let network: NetworkMark
     let options: NetworkOptions
 
-    /// Encodes network and options.
+    /// Encodes network and flags. The access point and the IPv6 address follow if the network has either.
     var cell: Secret {
-        Secret(upTo: 1 + SSID.maximumLength + 1 + NetworkMark.keyLength + 1) { cell in
+        Secret(
+            upTo: 1 + SSID.maximumLength + 1 + NetworkMark.keyLength + 1 + 1 + 6 + 1 + StaticAddress.maximumEncoding
+        ) { cell in
             cell.append(counted: network.ssid.bytes)
             cell.append(counted: network.key)
-            cell.append(options.rawValue)
+            cell.append(options.flags.rawValue)
+            guard options.bssid != nil || options.ipv6 != nil else { return }
+            cell.append(counted: options.bssid?.bytes ?? [])
+            cell.append(counted: options.ipv6?.encoded ?? [])
         }
     }
 
     init(network: NetworkMark, options: NetworkOptions) { (self.network, self.options) = (network, options) }
 
-    /// Keeps bits that this altnet does not know.
     init?(_ bytes: UnsafeRawBufferPointer) {
         var reader = ByteReader(bytes)
-        guard let network = NetworkMark(&reader), let options = reader.integer(UInt8.self), options != 0,
-            reader.isAtEnd
+        guard let network = NetworkMark(&reader), let flags = reader.integer(UInt8.self),
+            var options = NetworkOptions(OptionFlags(rawValue: flags))
         else { return nil }
-        self.init(network: network, options: NetworkOptions(rawValue: options))
+        if !reader.isAtEnd {
+            guard let bssid = reader.counted(), let ipv6 = reader.counted(), !bssid.isEmpty || !ipv6.isEmpty,
+                reader.isAtEnd
+            else { return nil }
+            if !bssid.isEmpty {
+                guard let bssid = BSSID(bytes: bssid), bssid.isUnicast else { return nil }
+                options.bssid = bssid
+            }
+            if !ipv6.isEmpty {
+                var part = ByteReader(ipv6)
+                guard let address = part.staticAddress(of: .ipv6) else { return nil }
+                options.ipv6 = address
+            }
+        }
+        guard !options.isEmpty else { return nil }
+        self.init(network: network, options: options)
+    }
+}
+
+/// Options of one bit each in a stored cell.
+struct OptionFlags: OptionSet {
+    let rawValue: UInt8
+
+    static let allowsTKIP = OptionFlags(rawValue: 1)
+    static let isManual = OptionFlags(rawValue: 2)
+    static let isMetered = OptionFlags(rawValue: 4)
+    static let isNotMetered = OptionFlags(rawValue: 8)
+
+    /// Flag of the only band. The highest bit is unused.
+    static func only(_ band: Band) -> OptionFlags {
+        switch band {
+        case .twoPointFour: OptionFlags(rawValue: 16)
+        case .five: OptionFlags(rawValue: 32)
+        case .six: OptionFlags(rawValue: 64)
+        }
+    }
+}
+
+extension NetworkOptions {
+    fileprivate var flags: OptionFlags {
+        var flags: OptionFlags = []
+        if allowsTKIP { flags.insert(.allowsTKIP) }
+        if isManual { flags.insert(.isManual) }
+        if let isMetered { flags.insert(isMetered ? .isMetered : .isNotMetered) }
+        if let band { flags.insert(.only(band)) }
+        return flags
+    }
+
+    /// Nil if two flags contradict each other, or one is unknown.
+    fileprivate init?(_ flags: OptionFlags) {
+        self.init(
+            allowsTKIP: flags.contains(.allowsTKIP), isManual: flags.contains(.isManual),
+            isMetered: flags.contains(.isMetered) ? true : flags.contains(.isNotMetered) ? false : nil,
+            band: Band.allCases.first { flags.contains(.only($0)) })
+        guard self.flags == flags else { return nil }
     }
 }
 

@@ -10,7 +10,7 @@ extension StoredState {
         var bare = state
         bare.changeNetworks { network in
             network.staticAddress = nil
-            network.options = []
+            network.options = .init()
             network = network.withStandIn
         }
         return bare.bareCells(keepingSlotsOf: old)

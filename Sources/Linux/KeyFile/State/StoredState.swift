@@ -16,7 +16,7 @@ public struct StoredNetwork: Sendable, Equatable {
 
     public init(
         ssid: SSID, credential: JoinRequest.Credential, security: Security? = nil, minimumSecurity: LinkProtection = [],
-        isHidden: Bool = false, staticAddress: StaticAddress? = nil, options: NetworkOptions = []
+        isHidden: Bool = false, staticAddress: StaticAddress? = nil, options: NetworkOptions = .init()
     ) {
         self.ssid = ssid
         self.credential = credential
