@@ -139,7 +139,7 @@ import Testing
             }
             now = now + .seconds(10)
         }
-        #expect(moves == 14)
+        #expect(moves == 12)
         #expect(limits.allow(roam: false, toClearlyGood: true, at: now, settings: settings))
         #expect(limits.allow(roam: false, toClearlyGood: false, at: now + .seconds(3600), settings: settings))
     }

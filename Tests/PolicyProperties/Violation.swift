@@ -6,7 +6,7 @@ package enum Property: String, CaseIterable, Sendable {
     case neverStranded
     /// With a network that leads to what the device needs it is on such a one within `Bounds.validated`.
     case reachesValidated
-    /// Near-equal networks under noise cause no more than `Bounds.switchesPerHour` (or `switchesPerHourOfTheDying`).
+    /// Near-equal networks under noise cause no more than `Bounds.switchesPerHour` (or `switchesPerHourAtMost`).
     case fewSwitches
     /// Every commanded switch has exactly one outcome, soon, and it is stored just before it is told.
     case oneOutcome
@@ -54,8 +54,9 @@ package enum Bounds {
     /// From the command, without the time that the app may take to confirm.
     package static let outcome = Duration.seconds(400)
     package static let switchesPerHour = 16
-    /// The same where every network is below the floor, so that every link is about to break.
-    package static let switchesPerHourOfTheDying = 30
+    /// The same where every network is below the minimum signal, so that every link is about to break, or where
+    /// measurements scatter by more than 5 dB.
+    package static let switchesPerHourAtMost = 30
     package static let wakesPerHour = 720
     /// For 64 wake-ups with nothing in between.
     package static let shortestWait = Duration.seconds(20)

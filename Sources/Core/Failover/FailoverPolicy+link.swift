@@ -51,7 +51,7 @@ extension FailoverPolicy {
                 leavesALivingLink: leavesAWorkingLink, isUnseen: isUnseen))
         let frequencies = bss.map { [$0.frequency] } ?? scanCache.places(of: network)
         let target = LinkTarget(
-            network: network, bssid: isUnseen ? nil : bss?.bssid, frequencies: frequencies,
+            network: network, bssid: isUnseen ? self.network(network)?.bssid : bss?.bssid, frequencies: frequencies,
             offer: isUnseen ? scanCache.latest(of: network)?.security : bss?.security, epoch: epoch, isUnseen: isUnseen)
         if isBeside {
             successorLink = LinkMachine(joining)

@@ -169,6 +169,7 @@ extension FailoverPolicy {
 
     private func isWorthTheMove(_ candidate: Candidate, from link: Link) -> Bool {
         let isRoam = candidate.network.id == link.network
+        if isRoam, isExcluded(link) { return mayFollow(candidate, link) }
         guard mayFollow(candidate, link), isRoam || isTroubled,
             candidate.rank.reputation <= (isBreaking ? .suspect : .sound),
             isRoam || mayLeaveChoice(link, for: candidate), isTroubled || candidate.rank.quality == .good,
@@ -177,6 +178,11 @@ extension FailoverPolicy {
         if isCongested, congested.contains(candidate.bss.frequency, at: now) { return false }
         if monitor.isFading, candidate.rank.quality == .good { return true }
         return benefit[candidate.bss.bssid] >= price(of: candidate, from: link)
+    }
+
+    /// Whether the owner has excluded the link's access point, since it was joined or because the driver went there.
+    func isExcluded(_ link: Link) -> Bool {
+        network(link.network)?.permits(link.accessPoint.bssid, link.accessPoint.frequency) == false
     }
 
     /// Whether the network of the user's last command may be left: not because it is weak, but where frames get lost.
@@ -197,7 +203,9 @@ extension FailoverPolicy {
     private func mayFollow(_ candidate: Candidate, _ link: Link) -> Bool {
         guard candidate.bss.bssid != link.accessPoint.bssid, isOpen(candidate, at: now) else { return false }
         let isRoam = candidate.network.id == link.network
-        let isClearlyGood = candidate.rank.headroom >= (isRoam ? 0 : settings.returnHeadroom)
+        let steady = scanCache.steadySignal(of: candidate.bss, in: candidate.network.id)
+        let isClearlyGood =
+            settings.headroom(steady, on: candidate.bss.frequency) >= settings.returnHeadroom / (isRoam ? 2 : 1)
         return (isRoam || candidate.network.ssid != ssid(link.network))
             && limits.allow(roam: isRoam, toClearlyGood: isClearlyGood, at: now, settings: settings)
     }
@@ -324,13 +332,15 @@ extension FailoverPolicy {
 
     /// Time of the next scan for a stronger access point of the network; nil where there is no reason for one.
     func strongerScan(_ link: Link) -> Instant? {
-        guard !carriesAll, hasOthers(than: link) else { return nil }
+        guard !carriesAll(link), hasOthers(than: link) else { return nil }
         return max(
             link.since + Self.beforeStrongerScan, strongerScannedAt.map { $0 + Self.strongerInterval } ?? link.since)
     }
 
-    /// Whether no access point could carry more than the link, as far as its signal is known.
-    var carriesAll: Bool { monitor.level.map { $0 >= LinkCost.best } ?? true }
+    /// Whether no access point could carry more than the link, as far as its signal is known, and the owner permits it.
+    func carriesAll(_ link: Link) -> Bool {
+        !isExcluded(link) && monitor.level.map { $0 >= LinkCost.best } ?? true
+    }
 
     /// Whether the network of a link has other access points or channels.
     func hasOthers(than link: Link) -> Bool {

@@ -20,7 +20,7 @@ struct Rank: Hashable, Comparable {
     let isPlainHalf: Bool
     /// Whether the network's key has opened it: names are free to take.
     let isVerified: Bool
-    /// Signal above the weak threshold of its band, in dB, so that bands can be compared.
+    /// Signal above the weak threshold of its band, in dB, so that bands can be compared, less `BSS.loadPenalty`.
     let headroom: Int
     let order: Int
     let bssid: BSSID
@@ -42,6 +42,19 @@ struct Rank: Hashable, Comparable {
     }
 
     private var tieBreak: (Int, Int, BSSID) { (-headroom, order, bssid) }
+}
+
+extension BSS {
+    /// What a busy channel takes from an access point, 0 to 10 dB: 10 lg of the share of time that is free. It counts in
+    /// the choice among access points, and no link is left for it: the device's own traffic is part of the load.
+    var loadPenalty: Int {
+        switch channelUtilization ?? 0 {
+        case ..<128: 0
+        case ..<192: 3
+        case ..<230: 6
+        default: 10
+        }
+    }
 }
 
 extension PolicySettings {
@@ -68,7 +81,9 @@ extension FailoverPolicy {
 
     func isBlocked(_ network: NetworkID, at now: Instant) -> Bool { history(of: network).isBlocked(at: now) }
 
-    private func headroom(of bss: BSS) -> Int { settings.headroom(bss.signal, on: bss.frequency) }
+    private func headroom(of bss: BSS) -> Int {
+        settings.headroom(bss.signal, on: bss.frequency) - bss.loadPenalty
+    }
 
     /// The best access point of each known network in range, the best network first.
     func candidates() -> [Candidate] {

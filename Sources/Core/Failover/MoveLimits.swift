@@ -4,7 +4,7 @@ import AgentModel
 struct MoveLimits: Hashable, Sendable {
     private var departures: [Instant] = []
     private var roams: [Instant] = []
-    private static let hourlyLimit = 14
+    private static let hourlyLimit = 12
 
     /// Whether the link may be left for another network, or for another access point of its own.
     /// - Parameter isClearlyGood: whether the target is far above weak. Other moves, among networks that are about as

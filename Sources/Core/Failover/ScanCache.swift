@@ -80,7 +80,8 @@ struct ScanCache {
         if let bss = observations[network]?[bssid]?.bss {
             observations[network]?[bssid]?.bss = BSS(
                 bssid: bssid, ssid: bss.ssid, frequency: frequency, signal: bss.signal, lastSeen: bss.lastSeen,
-                security: bss.security, protection: bss.protection, mobility: bss.mobility)
+                security: bss.security, protection: bss.protection, mobility: bss.mobility,
+                channelUtilization: bss.channelUtilization)
         }
         note(frequency, of: network, isVerified: true)
     }

@@ -32,7 +32,7 @@ extension FailoverPolicy {
     /// Time of the next scan of all channels on a link that is fine.
     func nextUnseenScan(_ link: Link) -> Instant? {
         if isOneUnseen { return unseenScans.next }
-        return unseenScans.nextSurvey(since: link.since, carriesAll: carriesAll, settings: settings)
+        return unseenScans.nextSurvey(since: link.since, carriesAll: carriesAll(link), settings: settings)
     }
 
     /// Whether a network of the list was never seen.
