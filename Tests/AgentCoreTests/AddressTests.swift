@@ -146,6 +146,34 @@ import Testing
         #expect(bench.requests.last?.fixed == state.home?.staticAddress && bench.requests.count == 2)
     }
 
+    @Test func aStaticIPv6AddressGoesAlong() throws {
+        var disk = try CoreBench().disk
+        let fixed = try StaticAddress("2001:db8::20/64")
+        disk.home?.options.ipv6 = fixed
+        var bench = try CoreBench(disk: disk)
+        try bench.start()
+        #expect(bench.requests.last == AddressRequest(fixedIPv6: fixed))
+    }
+
+    /// A change of it leaves IPv4's address alone.
+    @Test(
+        arguments: [(nil, "2001:db8::20/64"), ("2001:db8::20/64", nil), ("2001:db8::20/64", "2001:db8::21/64")]
+            as [(String?, String?)])
+    func aChangedIPv6AddressIsTakenAtOnce(old: String?, new: String?) throws {
+        var disk = try CoreBench().disk
+        disk.home?.options.ipv6 = try old.map { try StaticAddress($0) }
+        var bench = try CoreBench(disk: disk)
+        try bench.start()
+        disk.home?.options.ipv6 = try new.map { try StaticAddress($0) }
+        bench.disk = disk
+        bench.handle(.request(7, try bench.command("Backup")))
+        let id = try #require(bench.changes.keys.first)
+        bench.changes[id] = nil
+        let effects = bench.handle(.committed(id, disk))
+        #expect(effects.contains("static IPv6 wlan0 \(new ?? "none")"))
+        #expect(!effects.contains("confirm address wlan0") && bench.requests.count == 1)
+    }
+
     @Test func aRoamOfTheDriversIsConfirmed() throws {
         var bench = try CoreBench()
         try bench.start()
@@ -192,5 +220,7 @@ import Testing
         try bench.start()
         bench.handle(.ipv4("wlan0", .problem("DHCP: silence")))
         #expect(bench.notices.last == "wlan0: DHCP: silence")
+        bench.handle(.ipv6("wlan0", .problem("IPv6: in use")))
+        #expect(bench.core.addressProblems == ["DHCP: silence", "IPv6: in use"])
     }
 }

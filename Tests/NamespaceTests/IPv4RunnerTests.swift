@@ -392,7 +392,7 @@ import Testing
             """
             ip -4 address show dev wlan0 | grep 'inet \(isStatic ? "10.7.0.20" : "10.7.0.50")/24'
             ip -4 address show dev wlan0 | grep 'inet 10.4.0.2/24'
-            ! ip -4 address show dev wlan0 | grep 10.5.0.2
+            [ -z "$(ip -4 address show dev wlan0 | grep 10.5.0.2)" ]
             [ $(ip route | grep -c ^default) = 1 ]
             """)
         #expect(network.problems == [])

@@ -81,7 +81,7 @@ private final class RouterNetwork {
 
     func runner() throws -> IPv6Runner {
         let journal = journal
-        return try device.within { try IPv6Runner(interface: Self.index) { journal.record($0) } }
+        return try device.within { try IPv6Runner(interface: Self.index, metric: 600) { journal.record($0) } }
     }
 
     func configuration(where matches: @escaping (NetworkConfiguration) -> Bool) async throws -> NetworkConfiguration {
@@ -141,7 +141,7 @@ private final class RouterNetwork {
             """
             timeout 5 sh -c 'while ip -6 address show dev wlan0 | grep -q 2001:db8:a:; do sleep 0.005; done'
             [ $(ip -6 address show dev wlan0 scope global | grep -c inet6) = 2 ]
-            ! ip -6 route | grep -E 'proto ra|2001:db8:a:'
+            [ -z "$(ip -6 route | grep -E 'proto ra|2001:db8:a:')" ]
             ip -6 route | grep 2001:db8:cc::/64
             ip -6 route | grep 2001:db8:dd::/64
             ip -6 route | grep 2001:db8:ee::/64
@@ -174,7 +174,7 @@ private final class RouterNetwork {
         #expect(lease.addresses.first?.address != next.addresses.first?.address)
         try network.device.runBlocking(
             """
-            ! ip -6 address show dev wlan0 | grep 2001:db8:a:
+            [ -z "$(ip -6 address show dev wlan0 | grep 2001:db8:a:)" ]
             ip -6 address show dev wlan0 | grep 'inet6 2001:db8:b::1.*/128 scope global .*dynamic'
             """)
         #expect(network.problems == [])
@@ -245,6 +245,125 @@ private final class RouterNetwork {
             if case .problem(let problem) = $0 { problem.contains("2001:db8:a::100") } else { false }
         }
         try network.device.runBlocking("! ip -6 address show dev wlan0 | grep 2001:db8:a::100/")
+        try await network.end()
+    }
+
+    // MARK: A static address
+
+    private static let isGone =
+        "[ -z \"$(ip -6 address show dev wlan0 scope global; ip -6 route | grep proto.dhcp)\" ]"
+
+    @Test func aStaticAddressBesideAdvertisedOnes() async throws {
+        let network = try await RouterNetwork()
+        try await network.start("a", range: ["NET:,ra-only"])
+        let runner = try network.runner()
+        try await network.connect(to: "a")
+        let servers = [try #require(IPAddress("2001:db8:a::54")), try #require(IPAddress("2001:db8:a::53"))]
+        let router = try #require(IPAddress("2001:db8:a::1"))
+        let address = try StaticAddress("2001:db8:a::20/64", gateway: router, nameServers: [servers[0]])
+        runner.linkUp(hardware: RouterNetwork.hardware, isAnother: true)
+        runner.use(address)
+        _ = try await network.configuration { $0.nameServers == servers }
+        try await network.address("2001:db8:a::ff:")
+        try network.device.runBlocking(
+            """
+            ip -6 address show dev wlan0 | grep -A 1 'inet6 2001:db8:a::20/64 scope global' | grep 'valid_lft forever'
+            ip -6 route | grep '^2001:db8:a::/64 dev wlan0 proto dhcp metric 600'
+            ip -6 route | grep '^default via 2001:db8:a::1 dev wlan0 proto dhcp metric 600'
+            ip -6 route | grep '^default .* proto ra'
+            """)
+        // The owner changes it: a router by its link-local address.
+        let local = try #require(IPAddress("fe80::1"))
+        runner.use(try StaticAddress("2001:db8:a::21/64", gateway: local))
+        try network.device.runBlocking(
+            """
+            ip -6 address show dev wlan0 | grep 'inet6 2001:db8:a::21/64 scope global'
+            [ -z "$(ip -6 address show dev wlan0 | grep 2001:db8:a::20)" ]
+            ip -6 route | grep '^default via fe80::1 dev wlan0 proto dhcp metric 600'
+            ! ip -6 route | grep '^default via 2001:db8:a::1'
+            """)
+        // The link is away for a moment.
+        runner.linkDown(leavingNetwork: false)
+        try network.device.runBlocking(
+            "ip -6 address show dev wlan0 | grep 2001:db8:a::ff:; ! ip -6 address show dev wlan0 | grep 2001:db8:a::21")
+        runner.linkDown(leavingNetwork: true)
+        try await network.device.run("timeout 5 sh -c 'until \(Self.isGone); do sleep 0.005; done'")
+        #expect(network.problems == [])
+        try await network.end()
+    }
+
+    @Test func aStaticAddressInUseIsTriedAgain() async throws {
+        let network = try await RouterNetwork()
+        let other = NetworkNamespace()
+        try await network.router.run("ip link set ya netns \(other.path)")
+        try await other.run("ip link set ya up; ip address add 2001:db8:a::20/64 dev ya nodad")
+        let runner = try network.runner()
+        try await network.connect(to: "a")
+        let address = try StaticAddress("2001:db8:a::20/64")
+        runner.linkUp(hardware: RouterNetwork.hardware, isAnother: true)
+        runner.use(address)
+        let problem = "\(StaticIPv6Problem.conflict(address.address))"
+        _ = try await network.journal.next { $0 == .problem(problem) }
+        try network.device.runBlocking(Self.isGone)
+        try await other.run("ip address del 2001:db8:a::20/64 dev ya")
+        try await network.device.run(
+            """
+            timeout 20 sh -c \
+              'until ip -6 address show dev wlan0 -tentative | grep -q 2001:db8:a::20; do sleep 0.01; done'
+            """)
+        #expect(network.problems == [problem])
+        runner.use(nil)
+        try network.device.runBlocking(Self.isGone)
+        try await network.end()
+    }
+
+    /// An agent restarts: it keeps the network's address, and removes the one of an earlier network.
+    @Test func aStaticAddressOverARestart() async throws {
+        let network = try await RouterNetwork()
+        try await network.connect(to: "a")
+        let router = try #require(IPAddress("2001:db8:a::1"))
+        let address = try StaticAddress("2001:db8:a::20/64", gateway: router)
+        var runner: IPv6Runner? = try network.runner()
+        runner?.linkUp(hardware: RouterNetwork.hardware, isAnother: true)
+        runner?.use(address)
+        try network.device.runBlocking("ip -6 address show dev wlan0 | grep 2001:db8:a::20")
+        runner = nil
+        // What an even earlier network has left.
+        try await network.device.run(
+            """
+            ip -6 route add 2001:db8:b::/64 dev wlan0 proto dhcp metric 600
+            ip -6 route add default via fe80::9 dev wlan0 proto dhcp metric 610
+            """)
+        let next = try network.runner()
+        next.linkUp(hardware: RouterNetwork.hardware, isAnother: true)
+        next.use(address)
+        try await network.device.run(
+            """
+            timeout 5 sh -c 'while ip -6 route | grep -E "2001:db8:b:|fe80::9"; do sleep 0.005; done'
+            ip -6 address show dev wlan0 | grep 2001:db8:a::20/64
+            ip -6 route | grep '^2001:db8:a::/64 dev wlan0 proto dhcp'
+            ip -6 route | grep '^default via 2001:db8:a::1 dev wlan0 proto dhcp'
+            """)
+        // The next agent finds another network.
+        let last = try network.runner()
+        last.linkDown(leavingNetwork: true)
+        try await network.device.run("timeout 5 sh -c 'until \(Self.isGone); do sleep 0.005; done'")
+        #expect(network.problems == [])
+        try await network.end()
+    }
+
+    @Test func whereIPv6IsDisabled() async throws {
+        let network = try await RouterNetwork()
+        let runner = try network.runner()
+        try await network.connect(to: "a")
+        try await network.device.run("sysctl -qw net.ipv6.conf.wlan0.disable_ipv6=1")
+        runner.linkUp(hardware: RouterNetwork.hardware, isAnother: true)
+        runner.use(try StaticAddress("2001:db8:a::20/64", gateway: IPAddress("fe80::1")))
+        let problem = "\(StaticIPv6Problem.disabled)"
+        _ = try await network.journal.next { $0 == .problem(problem) }
+        try await network.device.run("sysctl -qw net.ipv6.conf.wlan0.disable_ipv6=0")
+        try await network.address("2001:db8:a::20/64")
+        #expect(network.problems == [problem])
         try await network.end()
     }
 

@@ -90,7 +90,7 @@ import Testing
         let request = NetlinkRequest.remove(way, on: 7).encoded(flags: 0, sequence: 1, port: 0)
         let written = try #require(Array(NetlinkDatagram(request)).first)
         #expect(written.type == 25 && RouteDescription(written.payload)?.metric == 256)
-        // A static one, that of a static address, the link-local one, another link's, one of DHCP, a blackhole.
+        // A static one, the kernel's of a static address, the link-local one, another link's, one of DHCP, a blackhole.
         #expect(AdvertisedRoute(try Self.route(maker: "04", expires: "e8030000"), on: 7) == nil)
         #expect(AdvertisedRoute(try Self.route(maker: "02"), on: 7) == nil)
         #expect(
@@ -112,5 +112,29 @@ import Testing
         #expect(address.origin == .own && address.prefixLength == 128 && address.address == IPAddress("2001:db8::9"))
         // struct ifa_cacheinfo: not preferred for longer than valid.
         #expect(message.attributes(after: 8)[6]?.bytes.prefix(8) == [16, 14, 0, 0, 16, 14, 0, 0])
+    }
+
+    @Test(arguments: ["2001:db8::1", "fe80::1", nil]) func aStaticAddress(gateway: String?) throws {
+        let router = gateway.flatMap { IPAddress($0) }
+        let fixed = try StaticAddress("2001:db8::20/56", gateway: router)
+        let plan = IPv6AddressPlan(fixed, on: 7, metric: 600)
+        let bytes = NetlinkRequest.set(plan, on: 7).encoded(flags: 0, sequence: 1, port: 0)
+        let message = try #require(Array(NetlinkDatagram(bytes)).first)
+        let address = try #require(IPv6InterfaceAddress(message, on: 7))
+        #expect(address.origin == .own && address.prefixLength == 56 && address.address == fixed.address)
+        #expect(message.attributes(after: 8)[6]?.bytes.prefix(8).allSatisfy { $0 == 0xff } == true)
+
+        let reports = plan.routes.compactMap { route in
+            let bytes = NetlinkRequest.change(route, isNew: true).encoded(flags: 0, sequence: 1, port: 0)
+            return Array(NetlinkDatagram(bytes)).first.flatMap { AdvertisedRoute($0, on: 7) }
+        }
+        let prefix = try #require(reports.first)
+        #expect(prefix.destination == IPAddress("2001:db8::") && prefix.prefixLength == 56 && prefix.gateway == nil)
+        #expect(reports.dropFirst().map(\.gateway) == (router.map { [$0.bytes] } ?? []))
+        #expect(reports.dropFirst().allSatisfy { $0.destination == nil && $0.prefixLength == 0 })
+        #expect(reports.allSatisfy { $0.metric == 600 })
+        #expect(zip(reports, plan.routes).allSatisfy { $0.isSame(as: $1) })
+        let next = IPv6AddressPlan(fixed, on: 7, metric: 610)
+        #expect(!zip(reports, next.routes).contains { $0.isSame(as: $1) })
     }
 }

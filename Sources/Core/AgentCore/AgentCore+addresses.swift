@@ -12,13 +12,16 @@ package struct AddressRequest: Sendable, Equatable {
     package var isDated = false
     /// Last DHCPv6 lease in this network.
     package var rememberedIPv6: IPv6Lease?
+    /// Static IPv6 address set by the user, used beside others.
+    package var fixedIPv6: StaticAddress?
 }
 
 struct AddressedLink: Sendable, Hashable {
     let epoch: UInt64
     let network: NetworkID
-    /// Static address at the time of the request.
+    /// Static addresses at the time of the request.
     let fixed: StaticAddress?
+    let fixedIPv6: StaticAddress?
 }
 
 // Addresses of the stations. The DHCP and IPv6 clients run outside the core.
@@ -36,13 +39,17 @@ extension AgentCore {
         case .offline: if stations[station]?.addressed != nil { dropAddress(of: station) }
         case .waitingForAddress, .validating, .online:
             guard let network = phase.network, let epoch = phase.epoch else { return }
-            let link = AddressedLink(epoch: epoch, network: network, fixed: registry[network]?.staticAddress)
+            let stored = registry[network]
+            let link = AddressedLink(
+                epoch: epoch, network: network, fixed: stored?.staticAddress, fixedIPv6: stored?.options.ipv6)
             guard stations[station]?.addressed != link else { return }
             let before = stations[station]?.addressed
             stations[station]?.addressed = link
             if let before, before.network == network, before.fixed == link.fixed {
                 // Same network after roaming: only confirm the address.
-                return emit(.confirmAddress(station))
+                if before.epoch != epoch { emit(.confirmAddress(station)) }
+                if before.fixedIPv6 != link.fixedIPv6 { emit(.setStaticIPv6(station, link.fixedIPv6)) }
+                return
             }
             emit(.seekAddress(station, addressRequest(in: network)))
         }
@@ -62,7 +69,8 @@ extension AgentCore {
 
     private func addressRequest(in network: NetworkID) -> AddressRequest {
         guard let stored = registry[network] else { return AddressRequest() }
-        var request = AddressRequest(fixed: stored.staticAddress, rememberedIPv6: learned.ipv6Leases[network])
+        var request = AddressRequest(
+            fixed: stored.staticAddress, rememberedIPv6: learned.ipv6Leases[network], fixedIPv6: stored.options.ipv6)
         if let lease = learned.leases[network] {
             (request.remembered, request.isDated) = (lease, true)
         } else if !state.hasTwoKeys(of: stored.ssid) {
@@ -75,16 +83,24 @@ extension AgentCore {
         switch event {
         case .remember(let lease): learnt(lease, by: station)
         case .forget: learnt(nil, by: station)
-        case .problem(let text):
-            log(.notice, "\(station): \(text)")
-            if let count = stations[station]?.addressProblems.count, count < Self.mostAddressProblems {
-                stations[station]?.addressProblems.append(text)
-            }
-        case .inUse(let lease, _): uses(lease.address.address, hasRouter: lease.gateway != nil, at: station)
-        case .inUseStatic(let address): uses(address.address, hasRouter: address.gateway != nil, at: station)
-        case .dropped, .droppedStatic: uses(nil, hasRouter: true, at: station)
+        case .problem(let text): report(text, of: station)
+        case .inUse(let lease, _):
+            stations[station]?.isMeteredByServer = lease.isMetered
+            uses(lease.address.address, hasRouter: lease.gateway != nil, at: station)
+        case .inUseStatic(let address):
+            stations[station]?.isMeteredByServer = false
+            uses(address.address, hasRouter: address.gateway != nil, at: station)
+        case .dropped, .droppedStatic:
+            stations[station]?.isMeteredByServer = false
+            uses(nil, hasRouter: true, at: station)
         case .foundGateway: break
         }
+    }
+
+    private mutating func report(_ problem: String, of station: StationID) {
+        log(.notice, "\(station): \(problem)")
+        guard let count = stations[station]?.addressProblems.count, count < Self.mostAddressProblems else { return }
+        stations[station]?.addressProblems.append(problem)
     }
 
     private static let mostAddressProblems = 32
@@ -98,7 +114,7 @@ extension AgentCore {
         switch event {
         case .lease(let lease):
             if let network = stations[station]?.addressed?.network { learned.ipv6Leases[network] = lease }
-        case .problem(let text): log(.notice, "\(station): \(text)")
+        case .problem(let text): report(text, of: station)
         case .configuration: break
         }
     }

@@ -50,8 +50,12 @@ final class StationAddresses {
                 hardware: hardware, siblings: siblings, remembered: request.remembered, isDated: request.isDated)
         }
         clients.ipv6.linkUp(hardware: hardware, isAnother: isAnother, remembered: request.rememberedIPv6)
+        clients.ipv6.use(request.fixedIPv6)
         isAnother = false
     }
+
+    /// Replaces the static IPv6 address while the link is up; nil: removes it.
+    func setStaticIPv6(_ address: StaticAddress?) { clients?.ipv6.use(address) }
 
     /// - Parameter isDoubted: whether nothing gets through with the addresses.
     func confirm(isDoubted: Bool = false) {
@@ -84,7 +88,9 @@ final class StationAddresses {
                 ipv4: try IPv4Runner(interface: index, metric: metric, settings: settings) { [weak self] in
                     self?.handle($0)
                 },
-                ipv6: try IPv6Runner(interface: index, settings: settings) { [weak self] in self?.handle($0) })
+                ipv6: try IPv6Runner(interface: index, metric: metric, settings: settings) { [weak self] in
+                    self?.handle($0)
+                })
         } catch {
             onEvent(.ipv4(StationID(interface), .problem("cannot request an address: \(error)")))
         }

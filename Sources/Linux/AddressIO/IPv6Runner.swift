@@ -4,12 +4,15 @@ import Linux
 import Netlink
 
 /// Manages IPv6 at one interface. The kernel forms addresses from router advertisements. The runner solicits routers,
-/// collects their options, and runs a `DHCPv6Client` if they ask for it. It removes the addresses and routes of former
-/// networks. Needs `CAP_NET_RAW` and `CAP_NET_ADMIN`.
+/// collects their options, and runs a `DHCPv6Client` if they ask for it. It sets the owner's static address, and
+/// removes the addresses and routes of former networks. Needs `CAP_NET_RAW` and `CAP_NET_ADMIN`.
 @AgentLoop
 public final class IPv6Runner {
+    private let index: Int
+    private let metric: Int
     private let onEvent: (IPv6Event) -> Void
     private var client: DHCPv6Client
+    private var fixed = StaticIPv6Client()
     private var advertisements = RouterAdvertisements()
     private var search = RouterSearch()
     private var random = SystemRandomNumberGenerator()
@@ -34,13 +37,14 @@ public final class IPv6Runner {
 
     /// - Parameters:
     ///   - index: an Ethernet or Wi-Fi interface.
+    ///   - metric: metric of a static address's routes. Advertised routes have the kernel's.
     ///   - onEvent: called on the loop. It must not call the runner.
     /// - Throws: `SystemError` or `NetlinkError` if a socket cannot be opened.
     public init(
-        interface index: Int, settings: DHCPSettings = DHCPSettings(),
+        interface index: Int, metric: Int, settings: DHCPSettings = DHCPSettings(),
         onEvent: @escaping @AgentLoop @Sendable (IPv6Event) -> Void
     ) throws {
-        self.onEvent = onEvent
+        (self.index, self.metric, self.onEvent) = (index, metric, onEvent)
         client = DHCPv6Client(settings: settings, random: SystemRandomNumberGenerator())
         packets = try PacketSocket(.dhcpv6, on: index) { [weak self] in
             self?.handle(.packet($0.bytes, checksum: $0.checksum))
@@ -66,18 +70,30 @@ public final class IPv6Runner {
         guard isNew else {
             isUp = true
             handle(.roamed)
+            handleStatic(.roamed)
             return lookForRouters()
         }
+        // The static address stays in the same network.
+        if isAnother { use(nil) }
         leave { [weak self] in
             self?.isUp = true
+            // The clean-up may have removed the address, if an earlier run left it with another prefix length.
+            self?.setAddresses()
             self?.lookForRouters()
         }
     }
 
-    /// - Parameter leavingNetwork: true to remove addresses and routes of the network at once.
+    /// Uses a static address beside other addresses. Call this after ``linkUp(hardware:isAnother:remembered:)``, and
+    /// when the owner changes the address.
+    /// - Parameter address: IPv6 address; nil: none.
+    public func use(_ address: StaticAddress?) { handleStatic(.use(address)) }
+
+    /// Removes the static address.
+    /// - Parameter leavingNetwork: true to remove other addresses and routes of the network at once.
     public func linkDown(leavingNetwork: Bool) {
         isUp = false
         search.end()
+        use(nil)
         if leavingNetwork { leave {} } else { wait() }
     }
 
@@ -120,6 +136,8 @@ public final class IPv6Runner {
         case .conflict(let address):
             if address.isLinkLocal { report("the link-local address \(address) is in use by another host") }
             handle(.conflict(address))
+            handleStatic(.failed(.conflict(address)))
+        case .disabled: handleStatic(.failed(.disabled))
         case .overrun: if isUp { lookForRouters() }
         // While the link is down, these events may belong to another network.
         case .advertisement where isUp:
@@ -157,19 +175,34 @@ public final class IPv6Runner {
             let datagram = IPv6Datagram(source: linkLocal, destination: servers, payload: message)
             send(datagram.packet, to: .dhcpServers)
         case .use(let lease):
-            let now = Instant.now
-            network?.set(
-                lease.addresses.map { address in
-                    IPv6AddressPlan(
-                        address.address, preferred: address.preferredUntil - now, valid: address.validUntil - now)
-                })
+            setAddresses()
             onEvent(.lease(lease))
         case .drop(_, let reason):
-            network?.set([])
+            setAddresses()
             if reason != .linkDown { onEvent(.lease(nil)) }
         case .configure: reportConfiguration()
         case .report(let problem): onEvent(.problem("\(problem)"))
         }
+    }
+
+    private func handleStatic(_ event: StaticIPv6Client.Event) {
+        for effect in fixed.handle(event, at: .now) {
+            switch effect {
+            case .set:
+                setAddresses()
+                reportConfiguration()
+            case .report(let problem): onEvent(.problem("\(problem)"))
+            }
+        }
+        wait()
+    }
+
+    private func setAddresses() {
+        let now = Instant.now
+        let leased = (client.lease?.addresses ?? []).map { address in
+            IPv6AddressPlan(address.address, preferred: address.preferredUntil - now, valid: address.validUntil - now)
+        }
+        network?.set(leased + (fixed.address.map { [IPv6AddressPlan($0, on: index, metric: metric)] } ?? []))
     }
 
     private func send(_ packet: [UInt8], to group: IPv6Group) {
@@ -177,7 +210,8 @@ public final class IPv6Runner {
     }
 
     private func reportConfiguration() {
-        let all = advertisements.configuration.joined(with: client.configuration)
+        let announced = advertisements.configuration.joined(with: client.configuration)
+        let all = fixed.address?.configuration.joined(with: announced) ?? announced
         guard all != configuration else { return }
         configuration = all
         onEvent(.configuration(all))
@@ -195,11 +229,12 @@ public final class IPv6Runner {
             advertisements.expire(at: .now)
             reportConfiguration()
         }
+        if let end = fixed.deadline, end <= .now { handleStatic(.timer) }
         if let end = client.deadline, end <= .now { handle(.timer) } else { wait() }
     }
 
     private func wait() {
-        let next = [client.deadline, advertisements.deadline, search.deadline].compactMap { $0 }.min()
+        let next = [client.deadline, fixed.deadline, advertisements.deadline, search.deadline].compactMap { $0 }.min()
         guard next != deadline || timer == nil else { return }
         deadline = next
         timer = next.map { next in

@@ -73,7 +73,8 @@ public struct AddressPlan: Hashable, Sendable {
     }
 }
 
-/// A route of a lease, marked as DHCP. Its source, the lease's address, distinguishes it from other clients' routes.
+/// A route of a lease or static address, marked as DHCP. For IPv4, its source, the lease's address, distinguishes it
+/// from other clients' routes. IPv6 routes have no source: the kernel requires the end of duplicate detection for one.
 struct LeasedRoute: Hashable, Sendable {
     /// Destination of the route; nil for the default route.
     let destination: IPAddress?
@@ -188,7 +189,7 @@ extension NetlinkRequest {
     static func change(_ route: LeasedRoute, isNew: Bool) -> NetlinkRequest {
         let scope = route.gateway == nil ? RT_SCOPE_LINK : RT_SCOPE_UNIVERSE
         var header: [UInt8] = [
-            UInt8(AF_INET), UInt8(clamping: route.prefixLength), 0, 0, UInt8(RT_TABLE_UNSPEC.rawValue),
+            route.source.family.number, UInt8(clamping: route.prefixLength), 0, 0, UInt8(RT_TABLE_UNSPEC.rawValue),
             LeasedRoute.maker, UInt8(scope.rawValue), UInt8(RTN_UNICAST),
         ]
         // Set, because the kernel does not search the interface's own table for the route to the gateway.
@@ -202,7 +203,7 @@ extension NetlinkRequest {
         request.attributes.put(RTA_OIF, UInt32(clamping: route.index))
         request.attributes.put(RTA_TABLE, route.table)
         request.attributes.put(RTA_PRIORITY, UInt32(clamping: route.metric))
-        request.attributes.put(RTA_PREFSRC, bytes: route.source.bytes)
+        if route.source.isIPv4 { request.attributes.put(RTA_PREFSRC, bytes: route.source.bytes) }
         if let mtu = route.mtu {
             request.attributes.putNested(Int(RTA_METRICS.rawValue)) { $0.put(Int(RTAX_MTU), UInt32(clamping: mtu)) }
         }

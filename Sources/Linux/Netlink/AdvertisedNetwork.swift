@@ -3,8 +3,8 @@ import CNetlink
 import Glibc
 import Linux
 
-/// Follows the kernel's IPv6 router state at an interface, removes the state of a former network, and sets DHCPv6
-/// addresses. Needs `CAP_NET_ADMIN`.
+/// Follows the kernel's IPv6 router state at an interface, removes the state of a former network, and sets DHCPv6 and
+/// static addresses. Needs `CAP_NET_ADMIN`.
 @AgentLoop
 public final class AdvertisedNetwork {
     public enum News: Hashable, Sendable {
@@ -16,6 +16,8 @@ public final class AdvertisedNetwork {
         case linkLocal(IPAddress?)
         /// Another host uses an address of this interface.
         case conflict(IPAddress)
+        /// The kernel has refused an address or a route, because IPv6 is disabled.
+        case disabled
         /// The kernel has dropped messages.
         case overrun
     }
@@ -26,7 +28,7 @@ public final class AdvertisedNetwork {
     private let socket: NetlinkSocket
     private let onNews: (News) -> Void
     private var linkLocal: IPAddress?
-    private var addresses: Set<IPAddress> = []
+    private var plans: [IPv6AddressPlan] = []
     private var isReadingFlags = false
     /// True if another advertisement arrived while the flags were read.
     private var isStale = false
@@ -67,7 +69,7 @@ public final class AdvertisedNetwork {
     }
 
     private func isDefaultRoute(_ message: NetlinkMessage) -> Bool {
-        AdvertisedRoute(message, on: index).map { $0.destination == nil } ?? false
+        AdvertisedRoute(message, on: index).map { $0.destination == nil && $0.maker == UInt8(RTPROT_RA) } ?? false
     }
 
     private func isPrefix(_ message: NetlinkMessage) -> Bool {
@@ -132,8 +134,8 @@ public final class AdvertisedNetwork {
 
     // MARK: Changes
 
-    /// Removes advertised addresses and routes, and DHCPv6 addresses not set by ``set(_:)``. Items of users and other
-    /// programs stay.
+    /// Removes advertised addresses and routes, and DHCPv6 and static ones not set by ``set(_:)``. Items of users and
+    /// other programs stay.
     /// - Parameter onEnd: called when all removals are sent.
     public func removeAdvertised(onEnd: @escaping () -> Void) {
         let index = index
@@ -160,11 +162,11 @@ public final class AdvertisedNetwork {
         ) { [weak self] ending in
             guard let self else { return }
             if case .failed(let error) = ending { onProblem(error) }
-            let leaving = found.filter {
-                $0.origin == .advertised || $0.origin == .own && !addresses.contains($0.address)
-            }
+            let leaving = found.filter { $0.origin == .advertised || $0.origin == .own && !isWanted($0) }
             let staying = found.filter { !leaving.contains($0) }
-            for route in routes where !staying.contains(where: { route.leads(to: $0) }) {
+            let wanted = plans.flatMap(\.routes)
+            for route in routes where !wanted.contains(where: { route.isSame(as: $0) }) {
+                if route.maker != LeasedRoute.maker, staying.contains(where: { route.leads(to: $0) }) { continue }
                 send(
                     .remove(route, on: index), attempting: "remove an advertised route of interface \(index)",
                     tolerating: [ESRCH, ENODEV])
@@ -174,14 +176,34 @@ public final class AdvertisedNetwork {
         }
     }
 
-    /// Sets DHCPv6 addresses. Removes former ones that are not in `plans`.
-    public func set(_ plans: [IPv6AddressPlan]) {
-        for plan in plans {
+    /// An address that failed duplicate detection in an earlier run is not wanted: the kernel checks it again only
+    /// after its removal.
+    private func isWanted(_ address: IPv6InterfaceAddress) -> Bool {
+        !address.isDuplicate
+            && plans.contains { $0.address == address.address && $0.prefixLength == address.prefixLength }
+    }
+
+    /// Sets DHCPv6 and static addresses, and their routes. Removes former ones that are not in `new`.
+    public func set(_ new: [IPv6AddressPlan]) {
+        let wanted = new.flatMap(\.routes)
+        for route in plans.flatMap(\.routes).reversed() where !wanted.contains(route) {
+            send(
+                .change(route, isNew: false), attempting: "remove a static route of interface \(index)",
+                tolerating: [ESRCH, ENODEV])
+        }
+        for plan in plans where !new.contains(where: { $0.isSameAddress(as: plan) }) {
+            remove(plan.address, plan.prefixLength)
+        }
+        for plan in new {
             send(.set(plan, on: index), attempting: "give interface \(index) the address \(plan.address)")
         }
-        let wanted = Set(plans.map(\.address))
-        for address in addresses.subtracting(wanted) { remove(address, 128) }
-        addresses = wanted
+        for route in wanted {
+            // Sends unchanged routes, too: the kernel may have removed them together with the link.
+            send(
+                .change(route, isNew: true), attempting: "add a static route on interface \(index)",
+                tolerating: [EEXIST])
+        }
+        plans = new
     }
 
     private func remove(_ address: IPAddress, _ prefixLength: Int) {
@@ -195,7 +217,8 @@ public final class AdvertisedNetwork {
             request, expecting: .acknowledged, attempting: attempt, within: NetlinkSocket.patience
         ) { [weak self] ending in
             guard case .failed(let error) = ending, !tolerated.contains(where: { $0 == error.errno }) else { return }
-            self?.onProblem(error)
+            // The kernel answers so if IPv6 is off at the interface, and if it is off everywhere.
+            if [EACCES, EOPNOTSUPP].contains(error.errno) { self?.onNews(.disabled) } else { self?.onProblem(error) }
         }
     }
 }

@@ -96,7 +96,7 @@ struct IPv6InterfaceAddress: Hashable {
     private static let advertisement: UInt8 = 2
 }
 
-/// A route from router advertisements: default route, more specific route, or on-link prefix.
+/// A route from router advertisements (default route, more specific route, or on-link prefix), or of a static address.
 struct AdvertisedRoute: Hashable {
     let destination: IPAddress?
     let prefixLength: Int
@@ -115,7 +115,8 @@ struct AdvertisedRoute: Hashable {
             AttributeValue(bytes: $0.bytes.dropFirst(8)).number(as: Int32.self)
         }
         let isOfPrefix = report.maker == UInt8(RTPROT_KERNEL) && hop.gateway == nil && report.prefixLength < 128
-        guard report.maker == UInt8(RTPROT_RA) || isOfPrefix && ends ?? 0 != 0 else { return nil }
+        let isOfStaticAddress = report.maker == LeasedRoute.maker && ends ?? 0 == 0
+        guard report.maker == UInt8(RTPROT_RA) || isOfPrefix && ends ?? 0 != 0 || isOfStaticAddress else { return nil }
         (destination, prefixLength, gateway) = (report.destination, report.prefixLength, hop.gateway)
         (metric, maker, table) = (report.metric, report.maker, report.table)
     }
@@ -125,19 +126,50 @@ struct AdvertisedRoute: Hashable {
         destination?.shares(prefix: prefixLength, with: address.address) ?? false
             && prefixLength == address.prefixLength
     }
+
+    /// True for the same route of a static address.
+    func isSame(as route: LeasedRoute) -> Bool {
+        maker == LeasedRoute.maker && destination == route.destination && prefixLength == route.prefixLength
+            && gateway == route.gateway?.bytes && metric == route.metric
+    }
 }
 
+/// An IPv6 address from DHCPv6, or a static one with its routes.
 public struct IPv6AddressPlan: Hashable, Sendable {
     let address: IPAddress
-    /// Remaining preferred lifetime in seconds.
+    let prefixLength: Int
+    /// Remaining preferred lifetime in seconds; `UInt32.max`: unlimited.
     let preferred: UInt32
     let valid: UInt32
+    /// Prefix route and default route of a static address, in the order of adding.
+    let routes: [LeasedRoute]
 
     /// - Parameter valid: remaining lifetime, at least one second, after which the kernel removes the address.
     public init(_ address: IPAddress, preferred: Duration, valid: Duration) {
-        self.address = address
+        (self.address, prefixLength, routes) = (address, 128, [])
         self.valid = UInt32(clamping: max(1, valid.components.seconds))
         self.preferred = min(UInt32(clamping: max(0, preferred.components.seconds)), self.valid)
+    }
+
+    /// - Parameters:
+    ///   - fixed: IPv6 address that the owner has set.
+    ///   - metric: metric of the routes. For IPv6 the kernel replaces 0 by 1024, so 0 counts as 1.
+    public init(_ fixed: StaticAddress, on index: Int, metric: Int) {
+        let address = fixed.address
+        (self.address, prefixLength, preferred, valid) = (address, fixed.prefixLength, .max, .max)
+        func route(_ to: IPAddress?, _ length: Int, by gateway: IPAddress?) -> LeasedRoute {
+            LeasedRoute(
+                destination: to, prefixLength: length, gateway: gateway, index: index, metric: max(1, metric),
+                source: address, mtu: nil, table: RT_TABLE_MAIN.rawValue)
+        }
+        let network = prefixLength < 128 ? IPAddress(bytes: address.bytes.prefix(bits: prefixLength)) : nil
+        routes =
+            (network.map { [route($0, fixed.prefixLength, by: nil)] } ?? [])
+            + (fixed.gateway.map { [route(nil, 0, by: $0)] } ?? [])
+    }
+
+    func isSameAddress(as other: IPv6AddressPlan) -> Bool {
+        address == other.address && prefixLength == other.prefixLength
     }
 }
 
@@ -154,10 +186,11 @@ extension NetlinkRequest {
         return NetlinkRequest(type: UInt16(RTM_GETLINK), fixedPart: header + [UInt8](repeating: 0, count: 8))
     }
 
-    /// Adds an address, or updates its lifetimes. Sets the prefix to /128, because only router advertisements say which
-    /// addresses are on the link (RFC 5942, 4).
+    /// Adds an address, or updates its lifetimes. A DHCPv6 address has the prefix /128, because only router
+    /// advertisements say which addresses are on the link (RFC 5942, 4). A static address has a prefix route of its
+    /// own: the kernel would share one with advertised addresses, and leave it behind.
     static func set(_ plan: IPv6AddressPlan, on index: Int) -> NetlinkRequest {
-        var request = address(plan.address, prefixLength: 128, on: index, type: RTM_NEWADDR)
+        var request = address(plan.address, prefixLength: plan.prefixLength, on: index, type: RTM_NEWADDR)
         request.flags = NLM_F_CREATE | NLM_F_REPLACE
         // An optimistic address is usable during duplicate detection, if the interface allows it (RFC 4429).
         request.attributes.put(Int(IFA_FLAGS), UInt32(IFA_F_NOPREFIXROUTE | IFA_F_OPTIMISTIC))
