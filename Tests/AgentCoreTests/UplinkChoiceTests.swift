@@ -12,9 +12,9 @@ import Testing
     private static let wifi = UplinkCandidate(interface: "wlan0", kind: .wifi)
     private static let modem = UplinkCandidate(interface: "wwan0", kind: .cellular)
 
-    private func bench(_ order: [UplinkCandidate]) throws -> CoreBench {
+    private func bench(_ order: [UplinkCandidate], isProven: Bool = true) throws -> CoreBench {
         var bench = try CoreBench()
-        try bench.start()
+        try bench.start(isProven: isProven)
         bench.setOrder(order)
         return bench
     }
@@ -26,12 +26,11 @@ import Testing
         return effects
     }
 
-    @Test func aNewCableCarriesTheTrafficUntilItFails() throws {
+    @Test func aNewCableCarriesTheTrafficOnceItLeadsOn() throws {
         var bench = try CoreBench()
         try bench.start()
-        #expect(bench.setOrder([Self.cable, Self.wifi]) == ["check uplinks eth0"])
-        #expect(bench.core.otherUplink == .wired)
-        #expect(judge([Self.cable: .leadsOn], &bench).isEmpty)
+        #expect(bench.setOrder([Self.cable, Self.wifi]) == ["check uplinks eth0", "prefer wlan0"])
+        #expect(judge([Self.cable: .leadsOn], &bench).contains("prefer none"))
         #expect(bench.core.otherUplink == .wired)
         #expect(bench.notices.allSatisfy { !$0.contains("eth0") }, "that is no news")
     }
@@ -77,6 +76,37 @@ import Testing
         #expect(effects.contains("check uplinks wwan0"))
         #expect(judge([Self.modem: .leadsOn], &bench) == ["prefer wwan0"])
         #expect(bench.core.otherUplink == nil, "Wi-Fi goes on to look for a better network")
+    }
+
+    /// Without its route, Wi-Fi is no candidate, and the modem is the kernel's choice.
+    // covers: rule/uplink-validated
+    @Test func unprovenWiFiLeavesTheTrafficToAModemThatLeadsOn() throws {
+        var bench = try bench([Self.modem], isProven: false)
+        #expect(bench.core.uplinkChoice.checked == [Self.modem])
+        _ = judge([Self.modem: .leadsOn], &bench)
+        #expect(bench.setOrder([Self.wifi, Self.modem]).contains("prefer wwan0"))
+        #expect(bench.core.uplinkChoice.checked == [Self.modem], "its verdict is still needed")
+        let proven = bench.handle(.found(.probed(epoch: bench.core.policy.linkEpoch, .online)))
+        #expect(proven.contains("prefer none") && proven.contains("check uplinks"))
+    }
+
+    /// The budget of questions is used up: Wi-Fi does not wait for it.
+    @Test func aPostponedProbeCountsAsProof() throws {
+        var bench = try bench([Self.modem], isProven: false)
+        _ = judge([Self.modem: .leadsOn], &bench)
+        bench.setOrder([Self.wifi, Self.modem])
+        let later = bench.now + .seconds(600)
+        let epoch = bench.core.policy.linkEpoch
+        #expect(bench.handle(.found(.postponed(epoch: epoch, until: later))).contains("prefer none"))
+    }
+
+    /// One that answers again after a failure is not trusted yet, and better than none.
+    // covers: rule/uplink-trusted-later
+    @Test func aModemThatAnswersAgainIsUsedIfNothingElseLeadsOn() throws {
+        var bench = try bench([Self.cable, Self.modem])
+        _ = judge([Self.cable: .failed(.timedOut), Self.modem: .failed(.timedOut)], &bench)
+        #expect(judge([Self.cable: .failed(.timedOut), Self.modem: .recovering], &bench) == ["prefer wwan0"])
+        #expect(judge([Self.cable: .leadsOn, Self.modem: .recovering], &bench).contains("prefer none"))
     }
 
     @Test func aCableWithoutCarrierIsPassedOver() throws {

@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test func withoutAServerTheGatewayDecides() {
-        var bench = Bench(.link, hasSource: false)
+        var bench = Bench(.lan, hasSource: false)
         #expect(bench.handle(.follow([Self.cable])) == [.gateway])
         bench.answer(.gateway, .gateway(true))
         #expect(bench.verdicts == [Self.cable: .leadsOn])
@@ -90,9 +90,76 @@ import Testing
     @Test func whatIsNotFollowedIsForgotten() {
         var bench = Bench(.internet)
         bench.handle(.follow([Self.cable, Self.modem]))
-        #expect(bench.opened == [Self.cable, Self.modem])
+        #expect(Set(bench.opened) == [Self.cable, Self.modem])
         bench.handle(.follow([]))
         #expect(bench.closed == [Self.cable, Self.modem] && bench.verdicts.isEmpty && bench.validation.nextWake == nil)
+    }
+
+    /// If the link is enough, carrier and address are all that a cable needs.
+    @Test func withoutALevelNothingIsAsked() {
+        var bench = Bench(.link)
+        #expect(bench.handle(.follow([Self.cable, Self.modem])).isEmpty)
+        #expect(bench.verdicts == [Self.cable: .leadsOn, Self.modem: .leadsOn])
+        #expect(bench.validation.nextWake == nil)
+        #expect(bench.handle(.retargeted(required: .internet, targets: [])).contains(.source))
+        #expect(bench.verdicts.isEmpty)
+        bench.handle(.retargeted(required: .link, targets: []))
+        #expect(bench.verdicts == [Self.cable: .leadsOn, Self.modem: .leadsOn] && bench.questionCount == 0)
+    }
+
+    @Test func aModemKeepsNoConnectionBetweenChecks() {
+        var bench = Bench(.target, targets: ["broker"])
+        #expect(bench.handle(.follow([Self.modem])) == [.target("broker")])
+        #expect(bench.opened == [Self.modem] && bench.closed.isEmpty)
+        bench.answer(.target("broker"), .target(.answers(.certified)))
+        #expect(bench.verdicts == [Self.modem: .leadsOn] && bench.closed == [Self.modem])
+        bench.wait()
+        #expect(bench.opened == [Self.modem, Self.modem] && bench.asked(.target("broker")) != nil)
+    }
+
+    /// A flapping plug: the failure before it still counts.
+    @Test func aReplugForgivesNothing() {
+        var bench = Bench(.lan, hasSource: false)
+        bench.handle(.follow([Self.cable]))
+        for _ in 0..<UplinkJudgement.strikes {
+            bench.answer(.gateway, .gateway(false))
+            bench.wait()
+        }
+        let failed: [UplinkCandidate: UplinkVerdict] = [Self.cable: .failed(.gatewaySilent)]
+        #expect(bench.verdicts == failed)
+        bench.handle(.follow([]))
+        #expect(bench.verdicts.isEmpty)
+        bench.handle(.follow([Self.cable]))
+        #expect(bench.verdicts == failed)
+        bench.answer(.gateway, .gateway(true))
+        let recovering: [UplinkCandidate: UplinkVerdict] = [Self.cable: .recovering]
+        #expect(bench.verdicts == recovering, "it has to prove itself")
+        let replug = bench.now
+        while bench.verdicts == recovering, bench.now - replug < .seconds(60) {
+            bench.wait()
+            bench.answer(.gateway, .gateway(true))
+        }
+        #expect(bench.now - replug == UplinkJudgement.firstTrust && bench.verdicts == [Self.cable: .leadsOn])
+        // Pulled while it leads on, it only has to be checked again.
+        bench.handle(.follow([]))
+        bench.handle(.follow([Self.cable]))
+        #expect(bench.verdicts.isEmpty)
+        bench.answer(.gateway, .gateway(true))
+        #expect(bench.verdicts == [Self.cable: .leadsOn])
+    }
+
+    @Test func aLongPulledCableStartsAfresh() {
+        var bench = Bench(.lan, hasSource: false)
+        bench.handle(.follow([Self.cable]))
+        for _ in 0..<UplinkJudgement.strikes {
+            bench.answer(.gateway, .gateway(false))
+            bench.wait()
+        }
+        bench.handle(.follow([]))
+        bench.now = bench.now + UplinkJudgement.probation
+        bench.handle(.follow([Self.cable]))
+        bench.answer(.gateway, .gateway(true))
+        #expect(bench.verdicts == [Self.cable: .leadsOn])
     }
 
     @Test func theNumberOfUplinksIsLimited() {
@@ -144,6 +211,8 @@ import Testing
             }
             return asked
         }
+
+        var questionCount: Int { questions.count }
 
         func asked(_ question: ReachQuestion) -> ReachQuestionID? { questions.first { $0.question == question }?.id }
 

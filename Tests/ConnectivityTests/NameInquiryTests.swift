@@ -2,6 +2,7 @@ import AgentModel
 import ConnectivitySupport
 import DNS
 import NIOCore
+import NIOEmbedded
 import Randomness
 import Testing
 
@@ -21,6 +22,17 @@ import Testing
         var inquiry = inquiry(2)
         #expect((0..<8).map { _ in inquiry.next() } == [0, 1, 0, 1, 0, 1].map { .ask($0) } + [.wait, .wait])
         #expect(inquiry.failure == .silent)
+    }
+
+    /// A modem behind dead Wi-Fi: each server is asked through the modem first, and a local one whichever way.
+    @Test func aServerIsAskedThroughTheUplinkFirst() {
+        let loop = EmbeddedEventLoop()
+        let servers = ["192.0.2.1", "127.0.0.53", "192.0.2.2"].compactMap { IPAddress($0) }.map { NameServer($0) }
+        let modem = BoundLoop(interface: "wwan0", loop: loop)
+        let turns = NameResolver.turns(servers, by: modem, thenBy: BoundLoop(interface: nil, loop: loop))
+        #expect(turns.map(\.way.interface) == ["wwan0", "wwan0", "wwan0", nil, nil])
+        #expect(turns.map(\.server) == servers + [servers[0], servers[2]])
+        #expect(NameResolver.turns(servers, by: modem, thenBy: nil).map(\.server) == servers)
     }
 
     @Test func aServerThatFailsGivesItsTurnAway() {

@@ -1,4 +1,5 @@
 import AppProtocol
+import Foundation
 import JSONValues
 import Testing
 
@@ -41,6 +42,15 @@ import Testing
         }
         #expect(components["select"]?["ops"]?.array == [.text("HomeNet"), .text("BackupNet")])
         #expect(message.payload.count < 8192)
+    }
+
+    /// Home Assistant shows each kind of decision that the protocol has.
+    @Test func everyKindOfDecisionIsNamed() throws {
+        let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        let file = folder.deletingLastPathComponent().appendingPathComponent("Docs/protocol.schema.json")
+        let schema = try #require(JSONValue(line: Array(Data(contentsOf: file))))
+        let kinds = try #require(schema["$defs"]?["decision.kind"]?["enum"]?.array)
+        #expect(HomeAssistantDevice.decisions.map { .text($0) } == kinds + [.text("other")])
     }
 
     /// The name of a network is its operator's, and Home Assistant executes templates.

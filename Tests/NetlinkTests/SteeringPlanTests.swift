@@ -110,7 +110,7 @@ import Testing
         self.preferred(
             SteeringPlan(
                 stations: stations, used: 3, addresses: addresses ?? [home, cable], defaultRoutes: routes,
-                preferred: preferred, carriers: [3, 4, 7]))
+                preferred: preferred, carriers: [3, 4, 7], keepsPaths: true))
     }
 
     // covers: rule/route-preferred
@@ -124,7 +124,8 @@ import Testing
     @Test func packetsOfTheCablesAddressLeaveByTheCable() {
         let plan = SteeringPlan(
             stations: [3], used: 3, addresses: [home, cable],
-            defaultRoutes: [homeRoute, route([10, 9, 0, 1], on: 7, metric: 100)], preferred: 3, carriers: [3, 7])
+            defaultRoutes: [homeRoute, route([10, 9, 0, 1], on: 7, metric: 100)], preferred: 3, carriers: [3, 7],
+            keepsPaths: true)
         #expect(Set(plan.rules.map(\.table)) == [25_863, 25_865, main])
         let early = plan.rules.filter { $0.table == main }
         #expect(early.count == 2 && early.allSatisfy { $0.skipsDefaultRoutes && $0.priority < 25_863 })
@@ -136,12 +137,33 @@ import Testing
         #expect(preferred(plan).isEmpty && Set(plan.rules.map(\.table)) == [25_863, main])
     }
 
+    /// A check needs them before anything is preferred, and a modem's connections after Wi-Fi has returned.
+    @Test func theRulesStandWithoutAPreference() {
+        let plan = SteeringPlan(
+            stations: [3], used: 3, addresses: [home, cable],
+            defaultRoutes: [homeRoute, route([10, 9, 0, 1], on: 7, metric: 100)], carriers: [3, 7], keepsPaths: true)
+        #expect(Set(plan.rules.map(\.table)) == [25_863, 25_865, main])
+        #expect(plan.routes.contains { $0.table == 25_865 && $0.prefixLength == 0 && $0.index == 7 })
+        #expect(preferred(plan).isEmpty)
+    }
+
+    /// A modem without IPv6: the other family's traffic stays where it is.
+    @Test func anUplinkWithoutADefaultRouteOfAFamilyIsNotPreferredInIt() {
+        let gateway: [UInt8] = [0xfe, 0x80] + [UInt8](repeating: 0, count: 13) + [1]
+        let global = address([0x20, 1, 0xd, 0xb8] + [UInt8](repeating: 0, count: 11) + [7], on: 7, prefix: 64)
+        let routes = preferring(
+            7, [homeRoute, route(gateway, on: 3, metric: 1024), route([10, 9, 0, 1], on: 7, metric: 5000)],
+            addresses: [home, cable, global])
+        #expect(routes.map(\.family) == [.ipv4] && routes.map(\.index) == [7])
+    }
+
     /// Cable and Wi-Fi of one router.
     @Test func theSameNetworkByCableBelongsToThePreferredUplink() {
         let twin = address([10, 1, 0, 77], on: 7)
         let routes = SteeringPlan(
             stations: [3], used: 3, addresses: [home, twin],
-            defaultRoutes: [homeRoute, route([10, 1, 0, 1], on: 7, metric: 100)], preferred: 3, carriers: [3, 7]
+            defaultRoutes: [homeRoute, route([10, 1, 0, 1], on: 7, metric: 100)], preferred: 3, carriers: [3, 7],
+            keepsPaths: true
         ).routes.filter { $0.table == main && $0.prefixLength == 24 }
         #expect(routes.map(\.index) == [3] && routes.map(\.metric) == [0])
     }
@@ -175,5 +197,45 @@ import Testing
     @Test func withoutRivalsNothingIsPreferred() {
         #expect(preferring(3, [homeRoute]).isEmpty)
         #expect(preferring(7, [homeRoute]).isEmpty)
+    }
+
+    // MARK: Changes
+
+    private func items(_ plan: SteeringPlan) -> Set<SteeringItem> {
+        Set(plan.routes.map(SteeringItem.route) + plan.rules.map(SteeringItem.rule))
+    }
+
+    /// systemd-networkd removes the rules, and NetworkManager the routes of an interface.
+    @Test func whatAnotherProgramHasRemovedIsRestored() {
+        let plan = plan(using: 3)
+        let rules = Set(plan.rules.map(SteeringItem.rule))
+        var changes = SteeringChanges()
+        var now = Instant(milliseconds: 0)
+        #expect(Set(changes.step(from: [], to: plan, at: now).additions) == items(plan))
+        #expect(changes.step(from: items(plan), to: plan, at: now) == SteeringChanges.Step())
+        now = now + .seconds(60)
+        let restored = changes.step(from: items(plan).subtracting(rules), to: plan, at: now)
+        #expect(Set(restored.additions) == rules && restored.removals.isEmpty && !restored.isIncomplete)
+        // Removed again at once: no fight.
+        now = now + .seconds(1)
+        let held = changes.step(from: items(plan).subtracting(rules), to: plan, at: now)
+        #expect(held == SteeringChanges.Step(isIncomplete: true))
+        now = now + SteeringChanges.truce
+        #expect(Set(changes.step(from: items(plan).subtracting(rules), to: plan, at: now).additions) == rules)
+    }
+
+    /// A rule needs its table, and the main table's route moves the traffic.
+    @Test func packetsHaveARouteAtEachMoment() throws {
+        let plan = plan(using: 3)
+        var changes = SteeringChanges()
+        let now = Instant(milliseconds: 0)
+        let added = changes.step(from: [], to: plan, at: now).additions
+        let lastTable = try #require(
+            added.lastIndex { if case .route(let route) = $0 { route.table != main } else { false } })
+        let firstRule = try #require(added.firstIndex { if case .rule = $0 { true } else { false } })
+        let removed = changes.step(from: items(plan), to: self.plan(using: nil, [], []), at: now)
+        #expect(lastTable < firstRule && added.last == preferred(plan).first.map(SteeringItem.route))
+        #expect(removed.additions.isEmpty && Set(removed.removals) == items(plan))
+        #expect(removed.removals.first == preferred(plan).first.map(SteeringItem.route))
     }
 }

@@ -8,6 +8,8 @@ struct UplinkChoice: Sendable {
     var verdicts: [UplinkCandidate: UplinkVerdict] = [:]
     /// Uplinks that are being checked.
     var checked: [UplinkCandidate] = []
+    /// Epoch of the last Wi-Fi link whose probe succeeded, or could not be made because the budget is used up.
+    var provenLink: UInt64?
     /// Uplink that the agent prefers to the kernel's choice; nil for the kernel's choice.
     var preferred: UplinkCandidate?
     /// Whether the history says that another uplink stands in for the first one, and not yet that this works again.
@@ -15,7 +17,8 @@ struct UplinkChoice: Sendable {
     var isAtWork = false
 }
 
-// The traffic goes over the first uplink, in the kernel's order, that leads on. If none does, the kernel's order holds.
+// The traffic goes over the first uplink, in the kernel's order, that is proven to lead on. If none is, the kernel's
+// choice carries it, or Wi-Fi if only the former has failed.
 extension AgentCore {
     /// Candidates in the kernel's order, without the station that is not in use.
     private var uplinkOrder: [UplinkCandidate] {
@@ -28,7 +31,16 @@ extension AgentCore {
     /// Whether the Wi-Fi link reaches the required level; nil without a validated link.
     private var wifiLeadsOn: Bool? {
         guard case .online(let link) = policy.phase else { return nil }
-        return link.uselessness == nil
+        guard link.uselessness == nil else { return false }
+        return policy.settings.validation == nil || uplinkChoice.provenLink == link.epoch ? true : nil
+    }
+
+    /// Records what the connectivity monitor found about a Wi-Fi link.
+    mutating func recordProof(_ finding: PolicyEvent) {
+        switch finding {
+        case .probed(let epoch, .online), .postponed(let epoch, _): uplinkChoice.provenLink = epoch
+        default: break
+        }
     }
 
     private func leadsOn(_ uplink: UplinkCandidate) -> Bool? {
@@ -61,24 +73,24 @@ extension AgentCore {
         uplinkChoice.verdicts = verdicts
         for (uplink, verdict) in verdicts.sorted(by: { $0.key.interface < $1.key.interface }) {
             switch (before[uplink], verdict) {
-            case (.failed?, .failed): break
+            case (.failed?, .failed), (.recovering?, .failed): break
             case (_, .failed(let problem)):
                 log(.warning, "\(uplink.interface) does not reach the required level: \(problem.rawValue)")
-            case (.failed?, .leadsOn): log(.notice, "\(uplink.interface) reaches the required level again")
+            case (_, .recovering): log(.info, "\(uplink.interface) answers again, and counts once it has proven itself")
+            case (.failed?, .leadsOn), (.recovering?, .leadsOn):
+                log(.notice, "\(uplink.interface) reaches the required level again")
             case (_, .leadsOn): log(.debug, "\(uplink.interface) reaches the required level")
             }
         }
         checkRoutes()
     }
 
-    /// First uplink that leads on. The kernel's choice and Wi-Fi count until they have failed, but while they are being
-    /// checked they do not replace one that leads on.
+    /// First uplink that leads on. Without one, the kernel's choice and Wi-Fi count until they have failed, then one
+    /// that answers again.
     private func bestUplink(_ order: [UplinkCandidate]) -> UplinkCandidate? {
-        let best = order.first { leadsOn($0) ?? ($0 == order.first || isStation($0)) }
-        guard let preferred = uplinkChoice.preferred, order.contains(preferred), best.flatMap(leadsOn) == nil,
-            leadsOn(preferred) == true
-        else { return best }
-        return preferred
+        order.first { leadsOn($0) == true }
+            ?? order.first { leadsOn($0) == nil && ($0 == order.first || isStation($0)) }
+            ?? order.first { $0.isConnected && uplinkChoice.verdicts[$0] == .recovering }
     }
 
     mutating func reviewUplinks() {
@@ -113,13 +125,15 @@ extension AgentCore {
         emit(.publish(.decision(entry)))
     }
 
-    /// Returns the uplinks up to the first that leads on. Further ones would cost traffic without an effect.
+    /// Returns the uplinks up to the first that leads on. Further ones would cost traffic without an effect. Wi-Fi that
+    /// is not proven yet ends them too, unless one after it leads on and carries the traffic meanwhile.
     private func uplinksToCheck(_ order: [UplinkCandidate]) -> [UplinkCandidate] {
         guard order.count > 1 || !policy.networks.isEmpty else { return [] }
+        let isAnyProven = order.contains { leadsOn($0) == true }
         var checked: [UplinkCandidate] = []
         for uplink in order where uplink.isConnected {
             if !isStation(uplink) { checked.append(uplink) }
-            if leadsOn(uplink) == true || isStation(uplink) && leadsOn(uplink) == nil { break }
+            if leadsOn(uplink) ?? (isStation(uplink) && !isAnyProven) { break }
         }
         return Array(checked.prefix(UplinkValidation.maximumUplinks))
     }

@@ -16,7 +16,7 @@ struct HomeAssistantDevice {
     /// Kinds of decisions for Home Assistant; all others become `other`.
     static let decisions = [
         "join", "online", "lost", "failed", "blocked", "search", "stay", "unusable", "usable", "standby", "recovery",
-        "command", "rescue", "other",
+        "command", "password", "rescue", "floor", "uplink", "other",
     ]
 
     /// - Throws: an encoding error, which is a bug.

@@ -12,8 +12,8 @@ public final class RouteSteering {
     private var used: String
     /// Name of the preferred uplink; nil to leave the choice to the metrics.
     private var preferred: String?
-    /// True once an uplink was preferred. From then on, connections keep their station.
-    private var hasPreferred = false
+    /// True once uplinks were checked or preferred. From then on, connections keep their uplink.
+    private var keepsPaths = false
     /// True if the kernel may have routes or rules of the agent.
     private var mayHaveItems = true
     private var isFinished = false
@@ -22,19 +22,11 @@ public final class RouteSteering {
     private var work: Task<Void, Never>?
     private var isStale = false
     private var lastReported: NetlinkError?
-    /// Time when each item was added. Repeated additions wait 5 s, to avoid a fight with another program.
-    private var added: [Item: Instant] = [:]
+    private var changes = SteeringChanges()
     private var retry: LoopTimer?
     private let endpoints: MultipathEndpoints?
     /// Indices of stations that already answer ARP for their own addresses only.
     private var modest: Set<Int> = []
-
-    fileprivate enum Item: Hashable {
-        case route(OwnRoute)
-        case rule(OwnRule)
-    }
-
-    private static let truce = Duration.seconds(5)
 
     /// - Parameters:
     ///   - stations: interface names in a fixed order.
@@ -71,13 +63,21 @@ public final class RouteSteering {
     public func prefer(_ interface: String?) {
         guard interface != preferred else { return }
         preferred = interface
-        hasPreferred = hasPreferred || interface != nil
+        keepsPaths = keepsPaths || interface != nil
+        review()
+    }
+
+    /// Sends packets of each uplink's addresses over that uplink, until `finish`. A strict reverse path filter would
+    /// otherwise drop the answers to checks.
+    public func keepPaths() {
+        guard !keepsPaths else { return }
+        keepsPaths = true
         review()
     }
 
     /// Stops, and removes what another program would not expect: the preference, and with one station all rules.
     public func finish() async {
-        (preferred, hasPreferred) = (nil, false)
+        (preferred, keepsPaths) = (nil, false)
         isFinished = true
         following = nil
         retry = nil
@@ -87,7 +87,7 @@ public final class RouteSteering {
 
     // MARK: Routes as they are, and as they should be
 
-    private var isNeeded: Bool { stations.count > 1 || hasPreferred || mayHaveItems }
+    private var isNeeded: Bool { stations.count > 1 || keepsPaths || mayHaveItems }
 
     private func review() {
         guard isNeeded, !isFinished else { return }
@@ -120,34 +120,25 @@ public final class RouteSteering {
                 .answerForOwnAddressesOnly(index: link.index), attempting: "set up \(link.name)")
         }
         let plan = SteeringPlan(
-            stations: stations.count > 1 || hasPreferred ? indices : [], used: usedIndex, addresses: routes.addresses,
+            stations: stations.count > 1 || keepsPaths ? indices : [], used: usedIndex, addresses: routes.addresses,
             defaultRoutes: routes.defaultRoutes, preferred: preferred.flatMap { routes.link(named: $0)?.index },
-            carriers: Set(routes.carriers.map(\.interface.index)))
-        let wanted = plan.routes.map(Item.route) + plan.rules.map(Item.rule)
-        added = added.filter { wanted.contains($0.key) }
-        // Adds before removing, so that packets always have a route. Adds rules after their tables, and routes of the
-        // main table last.
-        for item in wanted.filter({ !present.contains($0) }).sorted(by: { $0.turn < $1.turn }) { await add(item) }
-        for item in present.subtracting(wanted).sorted(by: { $0.turn > $1.turn }) {
+            carriers: Set(routes.carriers.map(\.interface.index)), keepsPaths: keepsPaths)
+        let step = changes.step(from: present, to: plan, at: .now)
+        if step.isIncomplete { retry = LoopTimer(after: SteeringChanges.truce) { [weak self] in self?.review() } }
+        for item in step.additions {
+            do throws(NetlinkError) { try await routes.change(item, isNew: true) } catch {
+                guard error.errno != EEXIST else { continue }
+                reportProblem(error)
+            }
+        }
+        for item in step.removals {
             do throws(NetlinkError) { try await routes.change(item, isNew: false) } catch {
                 // Ignores items that the kernel has removed already.
                 guard ![ESRCH, ENOENT, ENODEV].contains(error.errno) else { continue }
                 reportProblem(error)
             }
         }
-        mayHaveItems = !wanted.isEmpty
-    }
-
-    private func add(_ item: Item) async {
-        if let last = added[item], Instant.now - last < Self.truce {
-            retry = LoopTimer(after: Self.truce) { [weak self] in self?.review() }
-            return
-        }
-        added[item] = .now
-        do throws(NetlinkError) { try await routes.change(item, isNew: true) } catch {
-            guard error.errno != EEXIST else { return }
-            reportProblem(error)
-        }
+        mayHaveItems = !plan.routes.isEmpty || !plan.rules.isEmpty
     }
 
     private func reportProblem(_ problem: NetlinkError) {
@@ -156,28 +147,17 @@ public final class RouteSteering {
         onProblem(problem)
     }
 
-    private static func present(_ routes: RouteMonitor) async throws(NetlinkError) -> Set<Item> {
+    private static func present(_ routes: RouteMonitor) async throws(NetlinkError) -> Set<SteeringItem> {
         let found = try await routes.socket.dump(.dump(of: .routes), attempting: "list the routes") { message in
             Int(message.type) == RTM_NEWROUTE ? RouteDescription(message.payload).flatMap { OwnRoute($0) } : nil
         }
         let rules = try await routes.socket.dump(.rules, attempting: "list the rules") { OwnRule($0) }
-        return Set(found.map(Item.route) + rules.map(Item.rule))
-    }
-}
-
-extension RouteSteering.Item {
-    fileprivate var turn: Int {
-        switch self {
-        case .route(let route) where route.table == RT_TABLE_MAIN.rawValue: 3
-        case .route(let route) where route.gateway == nil: 0
-        case .route: 1
-        case .rule: 2
-        }
+        return Set(found.map(SteeringItem.route) + rules.map(SteeringItem.rule))
     }
 }
 
 extension RouteMonitor {
-    fileprivate func change(_ item: RouteSteering.Item, isNew: Bool) async throws(NetlinkError) {
+    fileprivate func change(_ item: SteeringItem, isNew: Bool) async throws(NetlinkError) {
         switch item {
         case .route(let route):
             try await socket.perform(

@@ -28,12 +28,12 @@ struct SteeringPlan: Equatable {
     ///   - stations: interface indices in a fixed order; nil if missing or down.
     ///   - used: index of the station in use.
     ///   - preferred: index of the preferred uplink; nil to leave the choice to the metrics.
-    ///   - carriers: indices of all uplinks that may carry traffic. Tunnels keep their metrics' order. While an uplink
-    ///     is preferred, packets of the others' addresses keep their interface, so that a strict reverse path filter
-    ///     accepts the answers to checks.
+    ///   - carriers: indices of all uplinks that may carry traffic. Tunnels keep their metrics' order.
+    ///   - keepsPaths: true to send packets of the carriers' addresses over their own interface, so that connections
+    ///     last and a strict reverse path filter accepts the answers to checks. An uplink is preferred only then.
     init(
         stations: [Int?], used: Int?, addresses: [InterfaceAddress], defaultRoutes: [DefaultRoute],
-        preferred: Int? = nil, carriers: Set<Int> = []
+        preferred: Int? = nil, carriers: Set<Int> = [], keepsPaths: Bool = false
     ) {
         let addresses = addresses.filter { $0.scope == .global && !$0.isTentative }
             .sorted { ($0.index, Hex.string($0.bytes)) < ($1.index, Hex.string($1.bytes)) }
@@ -50,7 +50,7 @@ struct SteeringPlan: Equatable {
                 prefer(best, own.filter { $0.family == family }, over: addresses.filter { $0.index != station })
             }
         }
-        guard let preferred else { return }
+        guard keepsPaths else { return }
         let others = carriers.subtracting(stations.compactMap(\.self)).sorted()
         for (position, other) in others.enumerated() {
             let table = Self.firstTable + UInt32(Self.maximumStations + position)
@@ -61,6 +61,8 @@ struct SteeringPlan: Equatable {
                 if !own.isEmpty { plan(Array(own), best, of: other, table, isExclusive: false) }
             }
         }
+        guard let preferred else { return }
+        // An uplink without a default route of a family leaves that family's traffic to the others.
         for family in [AddressFamily.ipv4, .ipv6] {
             let rivals = defaultRoutes.filter { !$0.isOwn && $0.family == family }
             guard let best = rivals.filter({ $0.index == preferred }).min(by: { $0.metric < $1.metric }),

@@ -130,6 +130,10 @@ import Testing
         let steering = RouteSteering(["near0"], using: "near0", routes: monitor) { Issue.record("\($0)") }
         try await way("203.0.113.1", contains: "dev cable0")
         #expect(monitor.carriers.map(\.interface.name) == ["cable0", "near0", "near1"])
+        // A check of Wi-Fi beside the cable: a strict reverse path filter takes its answers.
+        steering.keepPaths()
+        try await way("203.0.113.1 from 192.0.2.2", contains: "via 192.0.2.1 dev near0")
+        try await way("203.0.113.1", contains: "dev cable0")
         steering.prefer("near0")
         try await way("203.0.113.1", contains: "dev near0 src 192.0.2.2")
         try await way("2001:db8:9::1", contains: "dev near0")

@@ -7,6 +7,8 @@ package enum UplinkVerdict: Hashable, Sendable {
     case leadsOn
     /// The uplink does not reach the required level, because of this problem.
     case failed(ReachProblem)
+    /// The uplink failed, and reaches the required level again, but not for long enough. It is used if none leads on.
+    case recovering
 }
 
 /// Judges an uplink by the results of its checks, and plans the next check. Two failed checks in a row, or one after a
@@ -80,9 +82,17 @@ struct UplinkJudgement: Sendable {
         if verdict == .leadsOn { failures = max(failures, Self.strikes - 1) }
     }
 
+    /// Starts again after a time without checks. A failed uplink has to prove itself, and any other one to be checked.
+    mutating func resume() {
+        (failures, provenSince) = (0, nil)
+        if verdict == .leadsOn { verdict = nil }
+    }
+
+    private var hasFailed: Bool { verdict != nil && verdict != .leadsOn }
+
     private mutating func succeeded(at now: Instant) -> Duration {
         failures = 0
-        guard case .failed = verdict else {
+        guard hasFailed else {
             verdict = .leadsOn
             return pace.interval
         }
@@ -92,13 +102,14 @@ struct UplinkJudgement: Sendable {
             (verdict, returned, provenSince) = (.leadsOn, now, nil)
             return pace.interval
         }
+        verdict = .recovering
         return min(Self.proof, trust - (now - since))
     }
 
     private mutating func failed(_ problem: ReachProblem, at now: Instant) -> Duration {
         failures += 1
         provenSince = nil
-        if case .failed = verdict {
+        if hasFailed {
             verdict = .failed(problem)
             pause = min(pause * 2, pace.retry.upperBound)
             return pause

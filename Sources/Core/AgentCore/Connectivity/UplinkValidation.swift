@@ -2,7 +2,9 @@ import AgentModel
 import Failover
 
 /// Checks uplinks other than Wi-Fi with the questions of a Wi-Fi network, asked through each uplink, whichever carries
-/// the traffic. A pure value: events and times go in, effects come out. `UplinkMonitor` performs the effects.
+/// the traffic. If the required level is the link, every uplink leads on without a check.
+///
+/// A pure value: events and times go in, effects come out. `UplinkMonitor` performs the effects.
 package struct UplinkValidation: Sendable {
     /// Maximum number of uplinks that are checked.
     package static let maximumUplinks = 4
@@ -14,6 +16,8 @@ package struct UplinkValidation: Sendable {
     private let hasSource: Bool
     private var budget: QuestionBudget
     private var watches: [Watch] = []
+    /// Uplinks that were followed, oldest first. At most `maximumUplinks`, each for `UplinkJudgement.probation`.
+    private var past: [(uplink: UplinkCandidate, judgement: UplinkJudgement, end: Instant)] = []
     private var questions: [ReachQuestionID: (uplink: UplinkCandidate, question: ConnectivityCheck.Question)] = [:]
     private var lastQuestion: UInt64 = 0
     private var effects: [UplinkEffect] = []
@@ -29,17 +33,19 @@ package struct UplinkValidation: Sendable {
         var due: Instant
 
         var next: Instant { check?.next ?? due }
+        /// Whether connections to the targets last between checks. Over a modem they would cost money.
+        var keepsConnections: Bool { uplink.kind != .cellular }
     }
 
     /// - Parameters:
-    ///   - required: level that an uplink must reach. At least the gateway must answer.
+    ///   - required: level that an uplink must reach.
     ///   - targets: names of the targets.
     ///   - hasSource: whether there is a validation source.
     package init(
         required: ReachLevel, targets: [String], hasSource: Bool,
         budget: QuestionBudget.Limits = QuestionBudget.Limits()
     ) {
-        (self.required, self.targets, self.hasSource) = (max(.lan, required), targets, hasSource)
+        (self.required, self.targets, self.hasSource) = (required, targets, hasSource)
         self.budget = QuestionBudget(budget)
     }
 
@@ -52,7 +58,7 @@ package struct UplinkValidation: Sendable {
         case .answer(let id, let answer): handleAnswer(id, answer)
         case .timer: doWhatIsDue()
         case .targetDoubted(let uplink): doubt(uplink)
-        case .retargeted(let required, let targets): retarget(max(.lan, required), targets)
+        case .retargeted(let required, let targets): retarget(required, targets)
         }
         if verdicts != before { effects.append(.judged(verdicts)) }
         defer { effects = [] }
@@ -62,12 +68,14 @@ package struct UplinkValidation: Sendable {
     /// Verdicts of the uplinks; an uplink without a verdict is missing.
     package var verdicts: [UplinkCandidate: UplinkVerdict] {
         var verdicts: [UplinkCandidate: UplinkVerdict] = [:]
-        for watch in watches { verdicts[watch.uplink] = watch.judgement.verdict }
+        for watch in watches { verdicts[watch.uplink] = isChecking ? watch.judgement.verdict : .leadsOn }
         return verdicts
     }
 
     /// Time of the next `timer` event; nil if none is needed.
-    package var nextWake: Instant? { watches.map(\.next).min() }
+    package var nextWake: Instant? { isChecking ? watches.map(\.next).min() : nil }
+
+    private var isChecking: Bool { required > .link }
 
     /// Whether a target must answer.
     package var asksTargets: Bool { required == .target }
@@ -82,14 +90,27 @@ package struct UplinkValidation: Sendable {
             effects.append(.close(watch.uplink))
         }
         let old = watches
+        past.removeAll { $0.end <= now }
         watches = new.map { uplink in
-            old.first { $0.uplink == uplink }
-                ?? Watch(uplink: uplink, judgement: UplinkJudgement(uplink.kind), due: now)
+            old.first { $0.uplink == uplink } ?? Watch(uplink: uplink, judgement: judgement(of: uplink), due: now)
         }
-        for watch in watches where !old.contains(where: { $0.uplink == watch.uplink }) {
+        past = past.filter { !new.contains($0.uplink) }
+        past += old.filter { !new.contains($0.uplink) }
+            .map { ($0.uplink, $0.judgement, now + UplinkJudgement.probation) }
+        past = past.suffix(Self.maximumUplinks)
+        for watch in watches where watch.keepsConnections && !old.contains(where: { $0.uplink == watch.uplink }) {
             effects.append(.open(watch.uplink))
         }
         doWhatIsDue()
+    }
+
+    /// Returns the judgement of a new uplink, with its history if it is back: a cable may flap.
+    private func judgement(of uplink: UplinkCandidate) -> UplinkJudgement {
+        guard var judgement = past.last(where: { $0.uplink == uplink })?.judgement else {
+            return UplinkJudgement(uplink.kind)
+        }
+        judgement.resume()
+        return judgement
     }
 
     private mutating func doubt(_ uplink: UplinkCandidate) {
@@ -106,13 +127,15 @@ package struct UplinkValidation: Sendable {
         (self.required, self.targets) = (required, targets)
         for uplink in watches.map(\.uplink) {
             cancelQuestions(of: uplink)
+            let keepsConnections = watch(uplink)?.keepsConnections == true
             change(uplink) { [now] in ($0.check, $0.due) = (nil, now) }
-            effects.append(.open(uplink))
+            effects.append(keepsConnections ? .open(uplink) : .close(uplink))
         }
         doWhatIsDue()
     }
 
     private mutating func doWhatIsDue() {
+        guard isChecking else { return }
         for watch in watches where watch.next <= now {
             if watch.check == nil {
                 begin(watch.uplink)
@@ -125,12 +148,13 @@ package struct UplinkValidation: Sendable {
     // MARK: Checks
 
     private mutating func begin(_ uplink: UplinkCandidate) {
-        guard let limit = watch(uplink)?.judgement.limit else { return }
+        guard let watch = watch(uplink) else { return }
+        if !watch.keepsConnections { effects.append(.open(uplink)) }
         // Targets matter only if one of them must answer.
         let asked = required == .target ? targets : []
         var check = ConnectivityCheck(
             of: asked, hasSource: hasSource, for: required, knowing: ReachFindings(), from: now,
-            within: limit)
+            within: watch.judgement.limit)
         let questions = check.begin(asking: asked, headStart: Self.headStart, at: now)
         change(uplink) { [now] in ($0.check, $0.began) = (check, now) }
         ask(questions, uplink)
@@ -190,6 +214,7 @@ package struct UplinkValidation: Sendable {
 
     private mutating func conclude(_ uplink: UplinkCandidate, _ findings: ReachFindings) {
         cancelQuestions(of: uplink)
+        if watch(uplink)?.keepsConnections == false { effects.append(.close(uplink)) }
         let verdict = ReachVerdict(findings, required: required)
         let allowed = budget.next(for: .probe, at: now)
         change(uplink) { [now] watch in

@@ -27,11 +27,12 @@ public struct InterfaceNetwork: Sendable {
         names = NameResolver(way, reader)
     }
 
-    /// Creates the network of an interface whose name servers are unknown. Connects through the interface, but resolves
-    /// names like `other`.
+    /// Creates the network of an interface whose name servers are unknown. Asks the name servers of `other` through the
+    /// interface, then by the path of `other`, because they may be in the network of another interface.
     public init(interface: String, namesFrom other: InterfaceNetwork) {
         way = BoundLoop(interface: interface, loop: other.way.loop)
-        (reader, names) = (other.reader, other.names)
+        reader = other.reader
+        names = NameResolver(way, reader, thenBy: other.way)
     }
 
     /// Name servers and portal API of the network; empty until known.

@@ -6,14 +6,17 @@ import Synchronization
 /// Queries a network's name servers and caches their answers. Never blocks a thread.
 final class NameResolver: Sendable {
     private let way: BoundLoop
+    /// Second path to the name servers; nil without one.
+    private let otherWay: BoundLoop?
     private let reader: AnnouncementReader
     private let cache = Mutex(NameCache())
 
     /// Time until the next server is asked as well.
     private static let turn = TimeAmount.seconds(1)
 
-    init(_ way: BoundLoop, _ reader: AnnouncementReader) {
-        self.way = way
+    /// - Parameter otherWay: path for the second turn of each name server; nil for none.
+    init(_ way: BoundLoop, _ reader: AnnouncementReader, thenBy otherWay: BoundLoop? = nil) {
+        (self.way, self.otherWay) = (way, otherWay)
         self.reader = reader
     }
 
@@ -44,7 +47,8 @@ final class NameResolver: Sendable {
 
     private func ask(_ question: DNSQuestion, within limit: Duration) async throws(NameFailure) -> NameAnswer {
         let deadline = way.loop.now + TimeAmount(limit)
-        let servers = await reader.announcements(until: deadline) { !$0.nameServers.isEmpty }.nameServers
+        let known = await reader.announcements(until: deadline) { !$0.nameServers.isEmpty }.nameServers
+        let servers = Self.turns(known, by: way, thenBy: otherWay)
         guard !servers.isEmpty else { throw .noServers }
         // The buffer is bounded because servers may flood it. Queries whose answers are dropped are repeated.
         let (events, continuation) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingOldest(64))
@@ -61,7 +65,8 @@ final class NameResolver: Sendable {
         }
         var inquiry = NameInquiry(question, id: UInt16.random(in: .min ... .max), servers: servers.count)
         func open(_ server: Int, isStream: Bool) -> NameServerSocket {
-            NameServerSocket(to: servers[server], isStream: isStream, through: way) { event in
+            let (address, way) = servers[server]
+            return NameServerSocket(to: address, isStream: isStream, through: way) { event in
                 continuation.yield(.server(server, event, byStream: isStream))
             }
         }
@@ -98,6 +103,15 @@ final class NameResolver: Sendable {
 }
 
 extension NameResolver {
+    /// Returns the name servers with their paths, in the order of the questions. A server on this machine has one path.
+    static func turns(
+        _ servers: [NameServer], by way: BoundLoop, thenBy otherWay: BoundLoop?
+    ) -> [(server: NameServer, way: BoundLoop)] {
+        let first = servers.map { (server: $0, way: way) }
+        guard let otherWay else { return first }
+        return first + servers.filter { !$0.address.isLoopback }.map { (server: $0, way: otherWay) }
+    }
+
     fileprivate static let loopback4 = [IPAddress("127.0.0.1")].compactMap(\.self)
     fileprivate static let loopback6 = [IPAddress("::1")].compactMap(\.self)
 }
