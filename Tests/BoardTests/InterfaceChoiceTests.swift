@@ -46,14 +46,16 @@ import Testing
         }
 
         @discardableResult
-        func run(_ verb: String) throws -> Int32 {
-            try Board.run(
+        func run(_ verb: String) throws -> Int32 { try output(verb).status }
+
+        func output(_ words: String...) throws -> (output: String, status: Int32) {
+            let run = try Board.run(
                 "env",
                 [
                     "ALTNET_ROOT=" + root, "ALTNET_SYSTEMCTL=" + root + "/systemctl",
-                    Board.folder + "/systemd/altnet-interface", verb,
-                ]
-            ).status
+                    Board.folder + "/systemd/altnet-interface",
+                ] + words)
+            return (run.said, run.status)
         }
 
         func settings() throws -> [Substring] {
@@ -82,10 +84,31 @@ import Testing
         try device.set("ALTNET_INTERFACE=\(text)")
         #expect(try device.run("take") == 0)
         #expect(device.taken == name)
-        #expect(device.hasFile("/run/NetworkManager/conf.d/90-altnet.conf") == !name.isEmpty)
+        // NetworkManager leaves a radio alone by its address before it comes, too.
+        var devices = name.isEmpty ? [] : ["interface-name:\(name)", "interface-name:p2p-dev-\(name)"]
+        if text.hasPrefix("mac:") { devices.append(text.lowercased()) }
+        let file = device.root + "/run/NetworkManager/conf.d/90-altnet.conf"
+        let list = try? String(contentsOfFile: file, encoding: .utf8).split(separator: "\n").last
+        let expected = devices.isEmpty ? nil : "unmanaged-devices+=" + devices.joined(separator: ";")
+        #expect(list.map(String.init) == expected)
         #expect(try device.run("release") == 0)
         #expect(!device.hasFile("/run/altnet-interface"))
         #expect(!device.hasFile("/run/NetworkManager/conf.d/90-altnet-setup-ap.conf"))
+    }
+
+    /// An init script without systemd has the name of the radio's interface from it.
+    @Test(
+        arguments: [
+            ("mac:dc:a6:32:01:02:03", "wlan1\n", 0), ("path:*/3-1.2:1.0", "wlan0\n", 0), ("wlan7", "wlan7\n", 0),
+            ("mac:dc:a6:32:01:02:04", nil, 1), ("mac:*", nil, 78),
+        ] as [(String, String?, Int32)])
+    func aRadioHasAName(text: String, name: String?, status: Int32) throws {
+        let device = try Device()
+        let named = try device.output("name", text)
+        #expect(named.status == status && (name == nil || named.output == name))
+        try device.set("ALTNET_INTERFACE=\(text)")
+        let stored = try device.output("name")
+        #expect(stored.status == status && (name == nil || stored.output == name))
     }
 
     @Test func aRadioThatComesLaterIsTakenBeforeTheAgentStarts() throws {

@@ -13,9 +13,10 @@ enum HookChange: String, CaseIterable, Sendable {
     case portal
 
     /// Returns the changes between two states, in the order in which the hooks run.
-    /// - Parameter old: the state before; nil at the start, when the device counts as offline.
+    /// - Parameter old: the state before; nil at the start, when each part of the state counts as a change.
     static func changes(from old: NetworkStatus?, to new: NetworkStatus) -> [HookChange] {
-        let (was, now) = (old?.isCheckedOnline ?? false, new.isCheckedOnline)
+        let now = new.isCheckedOnline
+        let was = old?.isCheckedOnline ?? !now
         var changes: [HookChange] = was && !now ? [.offline] : []
         if old?.ssid != new.ssid || old?.carriedBy != new.carriedBy { changes.append(.network) }
         if Set(old?.addresses ?? []) != Set(new.addresses) { changes.append(.address) }
