@@ -214,6 +214,23 @@ import Testing
         #expect(bench.handle(.uplinksJudged).contains("ask source"), "it is checked when it fails, too")
     }
 
+    @Test func aMeteredUplinkIsCheckedEveryTenMinutes() {
+        var bench = ReachBench(.internet)
+        #expect(bench.handle(.follow(.other(.cellular), isMetered: true)).contains("ask source"))
+        bench.answer(.source(.online, cost: 1000))
+        bench.now = bench.now + .seconds(60)
+        #expect(!bench.handle(.timer).contains("ask source"))
+        bench.now = bench.now + .seconds(540)
+        #expect(bench.handle(.timer).contains("ask source"))
+    }
+
+    @Test func connectionsOpenAnewWhenTheLinkBecomesMetered() {
+        var bench = ReachBench(.internet)
+        #expect(bench.handle(.follow(.wifi(epoch: 1), isMetered: true)) == ["follow"])
+        #expect(bench.handle(.follow(.wifi(epoch: 1), isMetered: true)) == [])
+        #expect(bench.handle(.follow(.wifi(epoch: 1))) == ["follow"])
+    }
+
     @Test func noAnswerIsHeardTwice() {
         var bench = ReachBench(.internet)
         bench.handle(.probe(epoch: 1, within: .seconds(3)))

@@ -170,7 +170,9 @@ struct CoreBench {
 
     /// Starts, with the station in use in Home and online.
     /// - Parameter protection: that of the link.
-    mutating func start(in name: String = "Home", with protection: LinkProtection = []) throws {
+    mutating func start(
+        in name: String = "Home", with protection: LinkProtection = [], isProven: Bool = true
+    ) throws {
         handle(.begin(inUse: "wlan0"))
         handle(.nameLimit("wlan0", 4))
         handle(.atWork)
@@ -183,7 +185,7 @@ struct CoreBench {
                     LinkFacts(
                         ssid: try SSID(name), bssid: Self.access[name]!, frequency: bss(name).frequency,
                         protection: protection))))
-        handle(.found(.probed(epoch: core.policy.linkEpoch, .online)))
+        if isProven { handle(.found(.probed(epoch: core.policy.linkEpoch, .online))) }
     }
 
     /// The spare station is ready to make the next link beside the one in use.
@@ -228,6 +230,7 @@ extension Effect {
         case .leave(let station, _): "leave \(station)"
         case .seekAddress(let station, _): "seek address \(station)"
         case .confirmAddress(let station): "confirm address \(station)"
+        case .setStaticIPv6(let station, let address): "static IPv6 \(station) \(address?.text ?? "none")"
         case .dropAddress(let station): "drop address \(station)"
         case .bringUp(let station): "bring up \(station)"
         case .use(let station): "use \(station)"
@@ -249,9 +252,9 @@ extension Effect {
         case .readScan: "read scan"
         case .beaconsAnswered(let isThere): "access point \(isThere ? "is there" : "is silent")"
         case .signOff: "sign off"
-        case .follow(.none, _): "follow none"
-        case .follow(.wifi, _): "follow wifi"
-        case .follow(.other(let uplink), _): "follow \(uplink)"
+        case .follow(.none, _, _): "follow none"
+        case .follow(.wifi, _, _): "follow wifi"
+        case .follow(.other(let uplink), _, _): "follow \(uplink)"
         case .standsBy(let station, let isStandingBy): "\(station) \(isStandingBy ? "stands by" : "is awake")"
         case .leaveSuccessorProbe: "leave successor probe"
         case .checkUplinks(let uplinks): (["check uplinks"] + uplinks.map(\.interface)).joined(separator: " ")

@@ -1,9 +1,26 @@
 import AgentModel
 import Failover
+import KeyFile
 import Testing
+
+@testable import AgentCore
 
 // covers: seed/why-switched
 @Suite struct ExplanationTests {
+    @Test func aDeviceThatLooksForNoNetworkSaysWhy() throws {
+        var manual = try CoreBench.network("Phone")
+        manual.options.isManual = true
+        let cases: [(StoredState?, AgentCore.SearchFault?)] = [
+            (StoredState(), .nothingStored), (StoredState(backups: [manual]), .onlyManual), (nil, nil),
+        ]
+        for (disk, fault) in cases {
+            var bench = try CoreBench(disk: disk)
+            bench.handle(.begin(inUse: "wlan0"))
+            bench.handle(.atWork)
+            #expect(bench.core.searchFault == fault)
+        }
+    }
+
     private func decision(
         _ kind: PolicyDecision.Kind, from: String?, to: String?, bssid: String? = nil, _ cause: PolicyDecision.Cause
     ) throws -> PolicyDecision {

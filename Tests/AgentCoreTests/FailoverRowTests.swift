@@ -240,7 +240,7 @@ import Testing
     @Test func permissionForTKIPReachesTheJoin() throws {
         for isAllowed in [false, true] {
             var bench = try started()
-            bench.disk.home?.options = isAllowed ? .allowsTKIP : []
+            bench.disk.home?.options.allowsTKIP = isAllowed
             bench = try CoreBench(validates: false, disk: bench.disk)
             try bench.start(with: [])
             lose(&bench)

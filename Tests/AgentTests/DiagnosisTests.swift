@@ -1,3 +1,4 @@
+import AgentCore
 import AgentModel
 import AppProtocol
 import Foundation
@@ -68,6 +69,9 @@ import Testing
             }
             #expect(results[1] != .good && results[2] == .skipped && results[3] == .skipped)
             #expect(results[4...] == [.good, .good, .good])
+        }
+        for fault in [AgentCore.SearchFault.nothingStored, .onlyManual] {
+            #expect(results { $0.association = .idle(fault) }[1] == .broken)
         }
         let offline = results {
             $0 = DiagnosisFacts(radio: .init(interface: "wlan0", isThere: false), association: .notConnected(known: 1))

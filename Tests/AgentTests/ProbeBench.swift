@@ -169,7 +169,7 @@ final class FakeTarget: Sendable {
     private func record(_ call: String) { state.withLock { $0.calls.append(call) } }
 
     @AgentLoop var watched: WatchedTarget {
-        WatchedTarget(name: host, host: host, port: 1883, isTLS: isTLS) { _, tell in
+        WatchedTarget(name: host, host: host, port: 1883, isTLS: isTLS) { _, _, tell in
             self.record("open")
             self.words.withLock { $0.append(tell) }
             return WatchedTarget.Line(

@@ -151,6 +151,20 @@ import Testing
             ])
     }
 
+    @Test func theLoadIsShownWhereAnAccessPointSaysIt() throws {
+        func render(_ load: Int?) throws -> [String] {
+            let cafe = ScannedNetwork(
+                bssid: Sample.anyBSSID, ssid: try SSID("Cafe"), frequency: Frequency(megahertz: 2412), signal: -60,
+                load: load, security: .open, ageMs: 0)
+            let results = ScanResults(isScanning: false, lastScanId: nil, networks: [cafe])
+            return lines(ScanView(results: results, current: nil, stored: []).render(Style(width: .max)))
+        }
+        let table = try render(42)
+        #expect(table[0].contains(" LOAD "))
+        #expect(table[1].contains(" 42 % "))
+        #expect(try render(nil)[0].contains("LOAD") == false)
+    }
+
     /// Without claims there is no column for them.
     @Test func whoClaimsANetworkIsShown() throws {
         func render(_ providers: [String], _ width: Int) throws -> [String] {

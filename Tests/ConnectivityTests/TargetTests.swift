@@ -89,6 +89,14 @@ struct TargetTests {
         #expect(KeepAlive(idle: .seconds(3600)).freshness == .seconds(10))
     }
 
+    @Test func aMeteredConnectionIsCheckedLessOften() {
+        let stretched = KeepAlive().stretched(by: 10)
+        #expect(stretched.idle == .seconds(40) && stretched.application == .seconds(300))
+        #expect(stretched.detection == .seconds(42))
+        #expect(stretched.applicationLimit == KeepAlive().applicationLimit)
+        #expect(KeepAlive().stretched(by: 1) == KeepAlive() && KeepAlive().stretched(by: 0) == KeepAlive())
+    }
+
     @Test func certificatesThatCannotBeReadAreSaidSo() {
         for path in ["/nowhere", "/dev/null", "/etc/passwd"] {
             #expect(throws: TrustError.unreadable(path: path)) { try TargetTrust(authorities: path) }

@@ -216,6 +216,30 @@ import Testing
         #expect(none.lease.portal == nil && none.flaws.isEmpty)
     }
 
+    // MARK: Metered networks
+
+    @Test(arguments: ["ANDROID_METERED", "\u{1}\u{f}ANDROID_METERED", "xANDROID_METEREDx", "ANDROIDANDROID_METERED"])
+    func aPhonesHotspotIsMetered(text: String) throws {
+        let (lease, flaws) = try read { $0.options.append(.vendorInformation, Array(text.utf8)) }
+        #expect(lease.isMetered && flaws.isEmpty)
+    }
+
+    @Test func theMarkMayComeInParts() throws {
+        let (lease, _) = try read {
+            $0.options.append(.vendorInformation, Array("ANDROID_".utf8))
+            $0.options.append(.vendorInformation, Array("METERED".utf8))
+        }
+        #expect(lease.isMetered)
+    }
+
+    @Test(arguments: ["", "ANDROID_METERE", "android_metered", "ANDROID METERED"])
+    func otherVendorInformationSaysNothing(text: String) throws {
+        let (lease, flaws) = try read { $0.options.append(.vendorInformation, Array(text.utf8)) }
+        #expect(!lease.isMetered && flaws.isEmpty)
+        let silent = try read { _ in }
+        #expect(!silent.lease.isMetered)
+    }
+
     // MARK: Routes
 
     /// They would take the network itself, or the way to the default gateway, off the link: the kernel then refuses the

@@ -178,7 +178,7 @@ private enum DHCPSample {
     private static let more: [UInt8] =
         [
             119, 9, 3, 108, 97, 110, 0, 1, 97, 192, 0, 121, 8, 24, 10, 1, 2, 192, 168, 7, 9, 26, 2, 5, 120, 114, 9,
-        ] + Array("https://a".utf8)
+        ] + Array("https://a".utf8) + [43, 15] + Array("ANDROID_METERED".utf8)
 
     static let all: [[UInt8]] = [
         message(.offer, 7, options), message(.ack, 7, options + more), message(.nak, 7, [54, 4, 192, 168, 7, 1]),

@@ -159,8 +159,9 @@ private func check(_ ssid: SSID) {
 
 private enum ElementSample {
     static let all: [[UInt8]] = [
-        // WPA2, PSK and SAE, WPA, OWE's transition mode, an enterprise network, PMF required.
+        // WPA2, PSK and SAE, WPA, OWE's transition mode, an enterprise network, PMF required, a load.
         "0004486f6d65 3014 0100 000fac04 0100 000fac04 0100 000fac02 0000",
+        "0004486f6d65 0b05 0300 80 ffff",
         "0004486f6d65 3018 0100 000fac04 0100 000fac04 0200 000fac02 000fac08 8000",
         "0004486f6d65 dd16 0050f201 0100 0050f202 0100 0050f202 0100 0050f202",
         "0003436166 dd0f 506f9a1c 020000000200 04 486f6d65",

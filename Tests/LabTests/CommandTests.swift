@@ -160,7 +160,9 @@ extension Radios {
 
         @Test(.extended) func scanSeesWhatIsInRange() async throws {
             try await scenario("scan", accessPoints: 2) { lab in
-                let house = try await House(lab, backup: .wpa3("backup-password"), backupSignal: -63)
+                let house = try await House(
+                    lab, backup: .wpa3("backup-password"), backupSignal: -63,
+                    homeSettings: ["bss_load_update_period=50"])
                 let client = try await house.device.client()
                 let started = try await client.startScan()
                 try await eventually(within: .seconds(20), "the scan to end") {
@@ -172,7 +174,9 @@ extension Radios {
                 #expect(backup.signal == -63)
                 #expect(backup.security == .wpa3)
                 #expect(backup.frequency.channel == 6)
-                #expect(networks.first { $0.ssid == house.home.ssid }?.security == .wpa2)
+                let home = try #require(networks.first { $0.ssid == house.home.ssid })
+                #expect(home.security == .wpa2)
+                #expect(home.load != nil && backup.load == nil)
                 await client.close()
             }
         }

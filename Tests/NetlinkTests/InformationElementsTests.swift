@@ -46,6 +46,18 @@ import Testing
         #expect(elements("36 03 a1b2 01  36 03 0000 00").mobility == domain)
     }
 
+    @Test func readsTheLoad() {
+        #expect(elements("0b 05 0300 80 ffff").channelUtilization == 0x80)
+        #expect(elements("0b 05 ffff 00 0000").channelUtilization == 0)
+        #expect(elements("0b 05 0000 ff 0000").channelUtilization == 255)
+        #expect(elements("0b 05 0300 40 0000  0b 05 0300 80 0000").channelUtilization == 0x40, "the first one counts")
+    }
+
+    @Test(arguments: ["", "0b 00", "0b 04 0300 80 00", "0b 06 0300 80 0000 00", "0b 05 0300 80 00"])
+    func hasNoLoad(_ hex: String) {
+        #expect(elements(hex).channelUtilization == nil)
+    }
+
     // MARK: Security
 
     /// An RSN element with CCMP and these key managements (IEEE 802.11-2020, table 9-151).

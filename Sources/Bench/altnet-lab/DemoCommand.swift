@@ -137,6 +137,14 @@ private struct Play {
         let list = try await device.store([await backup.asStored(), await garage.asStored()])
         stage.app(
             "\(list.networks.count) of \(list.max): " + list.networks.map { "\($0.ssid)" }.joined(separator: ", "))
+        let client = try await device.client()
+        let end = ContinuousClock.now + .seconds(60)
+        while try await client.backups().networks.contains(where: { $0.lastSeen == nil }) {
+            guard ContinuousClock.now < end else { throw LabError.unexpected("the backups were not seen in 60 s") }
+            try await Task.sleep(for: .milliseconds(500))
+        }
+        await client.close()
+        stage.proof("a scan has found both")
     }
 
     private func showHomeAssistant() async throws {

@@ -70,6 +70,7 @@ package struct AgentCore: Sendable {
     var rotation = PasswordRotation()
     var wakeGuard = WakeGuard()
     var uplinkChoice = UplinkChoice()
+    var routineProbes = RoutineProbes()
     private(set) var ledger: MetricsLedger
 
     /// Time of the current event, set on entry to `handle`.
@@ -150,7 +151,9 @@ package struct AgentCore: Sendable {
         case .claimed(let names):
             if let next = claims.handleAnswer(names, at: now.instant) { emit(.claim(next)) }
         case .silence(let accessPoint, let report): handle(report, of: accessPoint)
-        case .found(let finding): sendToPolicy(finding)
+        case .found(let finding):
+            recordProof(finding)
+            sendToPolicy(finding)
         case .connectivityChanged: emit(.readConnectivity)
         case .connectivity(let connectivity):
             lastPublished.connectivity = connectivity
@@ -263,6 +266,7 @@ package struct AgentCore: Sendable {
 
     /// - Returns: true if the pending statistics may be worth a write.
     private mutating func decide(_ event: PolicyEvent) -> Bool {
+        routineProbes.record(event, at: now.instant)
         let actions = policy.handle(event, at: now.instant)
         emit(.record(event, actions))
         // Sign-off needs the link, so it precedes every action that ends the link.
@@ -311,6 +315,8 @@ package struct AgentCore: Sendable {
         case .probe(let epoch, let limit):
             if let spare, epoch == policy.successor?.epoch {
                 emit(.probeSuccessor(epoch: epoch, spare, within: limit))
+            } else if let moment = postponement(ofProbe: epoch) {
+                sendToPolicy(.postponed(epoch: epoch, until: moment))
             } else {
                 emit(.probe(epoch: epoch, within: limit))
             }

@@ -17,6 +17,8 @@ package enum Effect: Sendable {
     case seekAddress(StationID, AddressRequest)
     /// Confirm the address after roaming.
     case confirmAddress(StationID)
+    /// Replace the static IPv6 address of the joined network; nil: remove it. Other addresses stay.
+    case setStaticIPv6(StationID, StaticAddress?)
     case dropAddress(StationID)
     case bringUp(StationID)
     /// Use this station for traffic, routes and connectivity checks.
@@ -85,8 +87,10 @@ package enum Effect: Sendable {
     /// Sign off from the network before leaving it.
     case signOff
     /// Use this path for traffic from now on.
-    /// - Parameter name: Hash of the network; empty for other uplinks.
-    case follow(TrafficPath, name: String)
+    /// - Parameters:
+    ///   - name: Hash of the network; empty for other uplinks.
+    ///   - isMetered: Whether the traffic is metered.
+    case follow(TrafficPath, name: String, isMetered: Bool)
     /// Set whether the station's link is only on standby, with power save.
     case standsBy(StationID, Bool)
     /// Check these uplinks other than Wi-Fi, and no others. `AgentEvent.uplinksJudged` reports the verdicts.

@@ -12,6 +12,8 @@ public struct DHCPOption: RawRepresentable, Hashable, Sendable {
     static let domainName = DHCPOption(rawValue: 15)
     static let mtu = DHCPOption(rawValue: 26)
     static let timeServers = DHCPOption(rawValue: 42)
+    /// Vendor-specific information.
+    static let vendorInformation = DHCPOption(rawValue: 43)
     static let requestedAddress = DHCPOption(rawValue: 50)
     static let leaseTime = DHCPOption(rawValue: 51)
     static let overload = DHCPOption(rawValue: 52)
@@ -38,7 +40,7 @@ public struct DHCPOption: RawRepresentable, Hashable, Sendable {
     /// Omits 28, because the broadcast address follows from the mask, and 108 (RFC 8925), which would disable IPv4.
     static let requested: [DHCPOption] = [
         .subnetMask, .routes, .routers, .nameServers, .domainName, .mtu, .timeServers, .leaseTime, .serverIdentifier,
-        .renewalTime, .rebindingTime, .captivePortal, .searchDomains,
+        .renewalTime, .rebindingTime, .captivePortal, .searchDomains, .vendorInformation,
     ]
 }
 

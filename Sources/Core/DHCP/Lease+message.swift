@@ -91,6 +91,7 @@ private struct LeaseReader {
         lease.searchDomains = domains()
         lease.mtu = mtu()
         lease.portal = portal()
+        lease.isMetered = options[.vendorInformation].map(Self.saysMetered) ?? false
         return lease
     }
 
@@ -213,6 +214,14 @@ private struct LeaseReader {
             return nil
         }
         return Int(said)
+    }
+
+    /// Mark that Android's hotspots send in option 43 and Android's DHCP client looks for. It needs no vendor class.
+    private static let meteredMark = Array("ANDROID_METERED".utf8)
+
+    /// - Parameter value: Vendor-specific information. The mark may be anywhere in it.
+    private static func saysMetered(_ value: [UInt8]) -> Bool {
+        value.indices.contains { value[$0...].starts(with: meteredMark) }
     }
 
     private mutating func portal() -> String? {

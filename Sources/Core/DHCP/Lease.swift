@@ -17,6 +17,8 @@ public struct Lease: Hashable, Sendable {
     public var timeServers: [IPv4Address] = []
     /// Captive portal API (RFC 8908): https URL in printable ASCII.
     public var portal: String?
+    /// Whether the server says that the network is metered.
+    public var isMetered = false
     /// Routes other than the default route (RFC 3442).
     public var routes: [Route] = []
 

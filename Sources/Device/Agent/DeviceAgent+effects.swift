@@ -17,6 +17,7 @@ extension DeviceAgent {
         case .leave(let station, let afterSignOff): leave(self[station], afterSignOff: afterSignOff)
         case .seekAddress(let station, let request): self[station].addresses?.seek(request)
         case .confirmAddress(let station): self[station].addresses?.confirm()
+        case .setStaticIPv6(let station, let address): self[station].addresses?.setStaticIPv6(address)
         case .dropAddress(let station): self[station].addresses?.drop(leaving: false)
         case .bringUp(let station):
             Task { do { try await routes.setLink(station.interface, up: true) } catch { log.warning("\(error)") } }
@@ -67,12 +68,14 @@ extension DeviceAgent {
         case .rememberSetupAccessPoint(let opening): rememberSetupAccessPoint(opening)
 
         case .signOff: reach.logOff()
-        case .follow(let path, let name):
+        case .follow(let path, let name, let isMetered):
             // Use a pseudonym: the name appears in file names and log lines.
             outside.network = NetworkHash(base64: name).map { names.name(of: $0).base64 } ?? ""
-            reach.follow(path)
+            reach.follow(path, isMetered: isMetered)
         case .standsBy(let station, let isStandingBy): standsBy(self[station], isStandingBy)
-        case .checkUplinks(let candidates): uplinks.follow(candidates)
+        case .checkUplinks(let candidates):
+            if !candidates.isEmpty { steering?.keepPaths() }
+            uplinks.follow(candidates)
         case .prefer(let uplink): steering?.prefer(uplink?.interface)
         case .leaveSuccessorProbe: reach.handle(.leaveSuccessor)
         case .probe(let epoch, let limit): reach.probe(epoch: epoch, within: limit)

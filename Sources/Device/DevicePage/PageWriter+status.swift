@@ -11,7 +11,10 @@ extension PageWriter {
         if let signal = network.wifiSignal, let quality = network.quality {
             rows.append((.layerAssociation, "\(localized(.signal, "\(quality)")) (\(signal) dBm)"))
         }
-        if let connectivity = network.connectivity { rows.append((.internet, localized(connectivity))) }
+        if let connectivity = network.connectivity {
+            let internet = localized(connectivity)
+            rows.append((.internet, network.isMetered ? localized(.internetMetered, internet) : internet))
+        }
         if !network.addresses.isEmpty { rows.append((.addresses, network.addresses.joined(separator: ", "))) }
         rows.append((.since, Self.words(network.since)))
         let list = rows.flatMap { phrase, text -> [HTML] in

@@ -59,7 +59,8 @@ enum Phrase: String, Sendable, CaseIterable {
     case signIn, signInHelp, keyOrCode, signInWrong, signInInvitation, signOut, signInEnded
     case status, history, diagnosis, networks, menu
     case state, stateOffline, stateJoining, stateAddress, stateOnline
-    case addresses, internet, internetYes, internetNo, internetCaptive, internetUnknown, internetUnchecked
+    case addresses
+    case internet, internetYes, internetNo, internetCaptive, internetUnknown, internetUnchecked, internetMetered
     case since, noWifi
     case signalChart, signalSummary, signalNone
     case storedNetworks, noStored, current, moveThere, inRange

@@ -21,7 +21,8 @@ extension BSS {
             signal: signal,
             lastSeen: Self.lastSeen(entry, now: now),
             security: (elements ?? beacon)?.security(isPrivate: isPrivate) ?? .unknown,
-            protection: (elements ?? beacon)?.protection ?? [], mobility: (elements ?? beacon)?.mobility)
+            protection: (elements ?? beacon)?.protection ?? [], mobility: (elements ?? beacon)?.mobility,
+            channelUtilization: elements?.channelUtilization ?? beacon?.channelUtilization)
     }
 
     /// Returns the encrypted BSS of an OWE transition network, as its open BSS announces it. The encrypted BSS is
@@ -91,7 +92,8 @@ struct HeardAccessPoints {
     }
 }
 
-/// Information elements of a beacon or probe response (IEEE 802.11-2020, 9.4.2), limited to network name and security.
+/// Information elements of a beacon or probe response (IEEE 802.11-2020, 9.4.2); network name, security,
+/// mobility domain and load.
 /// The sender is untrusted: a truncated element ends the list, and the first of duplicate elements counts.
 struct InformationElements: Hashable {
     /// SSID; nil for a hidden name: the element is absent, empty, all zeros or invalid.
@@ -105,6 +107,8 @@ struct InformationElements: Hashable {
     private(set) var announcesOWE = false
     private(set) var otherHalf: OtherHalf?
     private(set) var mobility: MobilityDomain?
+    /// Channel utilization of the BSS load element, 0 to 255. Nil without a valid element.
+    private(set) var channelUtilization: UInt8?
 
     struct OtherHalf: Hashable {
         let bssid: BSSID
@@ -115,7 +119,7 @@ struct InformationElements: Hashable {
 
     init(_ bytes: ArraySlice<UInt8>) {
         var reader = ByteReader(bytes)
-        var hasSSID = false
+        var (hasSSID, hasLoad) = (false, false)
         while let id = reader.read(UInt8.self), let length = reader.read(UInt8.self),
             let body = reader.read(Int(length))
         {
@@ -123,6 +127,9 @@ struct InformationElements: Hashable {
             case ElementID.ssid where !hasSSID:
                 hasSSID = true
                 ssid = body.allSatisfy { $0 == 0 } ? nil : try? SSID(bytes: body)
+            case ElementID.load where !hasLoad:
+                hasLoad = true
+                channelUtilization = Self.channelUtilization(body)
             case ElementID.mobilityDomain where mobility == nil: mobility = Self.mobility(body)
             case ElementID.rsn: Self.keepFirst(SecurityElement(body), in: &rsn, orNote: &hasBrokenSecurity)
             case ElementID.vendor where body.starts(with: VendorType.wpa):
@@ -148,6 +155,11 @@ struct InformationElements: Hashable {
             !name.allSatisfy({ $0 == 0 }), let ssid = try? SSID(bytes: name)
         else { return nil }
         return OtherHalf(bssid: bssid, ssid: ssid, hasOwnChannel: reader.read(UInt8.self) != nil)
+    }
+
+    /// - Parameter body: station count, channel utilization and available admission capacity (9.4.2.27), 5 bytes.
+    private static func channelUtilization(_ body: ArraySlice<UInt8>) -> UInt8? {
+        body.count == 5 ? body.dropFirst(2).first : nil
     }
 
     private static func mobility(_ body: ArraySlice<UInt8>) -> MobilityDomain? {
@@ -212,6 +224,7 @@ extension SecurityElement {
 /// Element numbers (IEEE 802.11-2020, table 9-92).
 private enum ElementID {
     static let ssid: UInt8 = 0
+    static let load: UInt8 = 11
     static let rsn: UInt8 = 48
     static let mobilityDomain: UInt8 = 54
     static let vendor: UInt8 = 221

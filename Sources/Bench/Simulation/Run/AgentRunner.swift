@@ -289,7 +289,7 @@ struct AgentRunner: DeviceRunner {
         case .lookForTraffic: lookForTraffic(&device)
 
         case .signOff: reach(.logOff, &device)
-        case .follow(let path, _): reach(.follow(path), &device)
+        case .follow(let path, _, let isMetered): reach(.follow(path, isMetered: isMetered), &device)
         case .standsBy: break
         case .leaveSuccessorProbe: reach(.leaveSuccessor, &device)
         case .probe(let epoch, let limit):
@@ -317,8 +317,8 @@ struct AgentRunner: DeviceRunner {
             device.account.result.recoverySteps += 1
             waiting.append(.recoveryEnded(step, problem: nil))
         // Not modelled: interfaces are always up, and the country's rules are known.
-        case .checkUplinks, .prefer, .confirmAddress, .dropAddress, .bringUp, .readRules, .addInterface, .setCaptive,
-            .answer, .publish, .service, .checkRadio, .disconnect, .restoreRadio, .rememberRecovery,
+        case .checkUplinks, .prefer, .confirmAddress, .setStaticIPv6, .dropAddress, .bringUp, .readRules, .addInterface,
+            .setCaptive, .answer, .publish, .service, .checkRadio, .disconnect, .restoreRadio, .rememberRecovery,
             .askSetupAccessPointRadio, .openSetupAccessPoint, .closeSetupAccessPoint, .rememberSetupAccessPoint,
             .addressesChanged, .log, .explain, .listenForConfigurator:
             break

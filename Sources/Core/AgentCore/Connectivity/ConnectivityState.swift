@@ -25,6 +25,8 @@ package struct ConnectivityState: Sendable {
     package var settings: Settings
     private var budget: QuestionBudget
     package private(set) var path = TrafficPath.none
+    /// Whether the traffic over the path is metered.
+    package private(set) var isMetered = false
     private var inUse: LinkReach
     /// Epoch and findings of the new link during make-before-break; nil without one.
     private var beside: (epoch: UInt64, reach: LinkReach)?
@@ -71,7 +73,7 @@ package struct ConnectivityState: Sendable {
     private mutating func dispatch(_ event: ConnectivityEvent) {
         switch event {
         case .targets(let inUse, let beside): (targets, targetsBeside) = (inUse, beside)
-        case .follow(let path): follow(path)
+        case .follow(let path, let isMetered): follow(path, isMetered: isMetered)
         case .probe(let epoch, let limit):
             guard path == .wifi(epoch: epoch) else { return }
             check(within: Self.shortened(limit), then: .probe(epoch: epoch))
@@ -102,8 +104,14 @@ package struct ConnectivityState: Sendable {
 
     // MARK: The path
 
-    private mutating func follow(_ new: TrafficPath) {
-        guard new != path else { return }
+    private mutating func follow(_ new: TrafficPath, isMetered: Bool) {
+        let hasChanged = isMetered != self.isMetered
+        self.isMetered = isMetered
+        guard new != path else {
+            // Connections get the keep-alive of a metered path when they open.
+            if hasChanged { effects.append(.follow(path)) }
+            return
+        }
         path = new
         cancel(.inUse)
         inUse = LinkReach(at: now.instant)
@@ -117,8 +125,11 @@ package struct ConnectivityState: Sendable {
         effects.append(.changed)
     }
 
+    /// Interval of the checks of an uplink other than Wi-Fi that carries the traffic.
+    private static let ownInterval = Duration.seconds(60)
+
     private mutating func checkByItself() {
-        nextOwnCheck = now.instant + .seconds(60)
+        nextOwnCheck = now.instant + Self.ownInterval * (isMetered ? Metering.factor : 1)
         check(within: settings.checkLimit, then: .nothing)
     }
 
@@ -646,7 +657,7 @@ package enum LinkSide: Hashable, Sendable {
 package enum ConnectivityEvent: Sendable {
     /// State of all targets. Sent before an event that depends on it.
     case targets(inUse: [ReachTarget], beside: [ReachTarget])
-    case follow(TrafficPath)
+    case follow(TrafficPath, isMetered: Bool = false)
     case probe(epoch: UInt64, within: Duration)
     case probeSuccessor(epoch: UInt64, StationID, within: Duration)
     case leaveSuccessor

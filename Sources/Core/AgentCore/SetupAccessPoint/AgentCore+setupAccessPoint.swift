@@ -90,7 +90,8 @@ extension AgentCore {
     private mutating func setupAccessPointReasonChanged(from before: SetupAccessPoint.Reason?) {
         let text =
             switch setupAccessPoint.wish?.opening?.reason {
-            case .neverProvisioned: "opening the setup access point: no network is stored"
+            case .neverProvisioned:
+                "opening the setup access point: \((searchFault ?? .nothingStored).text)"
             case .nothingSeen: "opening the setup access point: no stored network is in range"
             case .nothingWorks: "opening the setup access point: no stored network can be joined"
             case .button: "opening the setup access point: the button was pressed"

@@ -16,6 +16,7 @@ struct LastPublished: Sendable {
     var captiveInterface: String?
     var path = TrafficPath.none
     var pathName = ""
+    var isPathMetered = false
     var status: NetworkStatus?
     var published: NetworkStatus?
     var service = ServiceStatus()
@@ -97,9 +98,16 @@ extension AgentCore {
             case .online, .validating: .wifi(epoch: policy.linkEpoch)
             case .offline, .joining, .waitingForAddress: kernel.otherUplink.map { .other($0) } ?? .none
             }
-        guard path != lastPublished.path || name != lastPublished.pathName else { return }
-        (lastPublished.path, lastPublished.pathName) = (path, name)
-        emit(.follow(path, name: name))
+        let isMetered =
+            switch path {
+            case .none: false
+            case .wifi: isMetered(.wifi)
+            case .other(let uplink): isMetered(uplink)
+            }
+        guard path != lastPublished.path || name != lastPublished.pathName || isMetered != lastPublished.isPathMetered
+        else { return }
+        (lastPublished.path, lastPublished.pathName, lastPublished.isPathMetered) = (path, name, isMetered)
+        emit(.follow(path, name: name, isMetered: isMetered))
     }
 
     mutating func markCaptive() {
@@ -163,6 +171,7 @@ extension AgentCore {
                 remedy: Self.explanation(refusal))
         }
         if status.carriedBy == .cellular { status.signal = kernel.modem?.signal }
+        status.isMetered = isMetered(status.carriedBy ?? .wifi)
         return status
     }
 
@@ -200,6 +209,25 @@ extension AgentCore {
         "metrics", "stage", "prove", "options",
     ]
 
+    /// Why the device looks for no network.
+    package enum SearchFault: Sendable {
+        case nothingStored
+        /// Each stored network is manual.
+        case onlyManual
+
+        package var text: String {
+            switch self {
+            case .nothingStored: "no network is stored"
+            case .onlyManual: "all stored networks are manual, altnet switch joins one"
+            }
+        }
+    }
+
+    /// Why the device looks for no network; nil if it may look for one.
+    package var searchFault: SearchFault? {
+        policy.networks.isEmpty ? (state.backups.isEmpty ? .nothingStored : .onlyManual) : nil
+    }
+
     package var serviceStatus: String {
         if let missing = troubles.lastReported { return missing.summary(of: inUse) }
         let name = policy.phase.network.flatMap { registry[$0] }.map { "\"\($0.ssid)\"" } ?? "a network"
@@ -208,8 +236,7 @@ extension AgentCore {
         let uplink = (lastPublished.otherUplink == nil ? "" : "; another uplink carries the traffic") + failed + fault
         switch policy.phase {
         case .offline:
-            return (policy.networks.isEmpty ? "offline: no network is stored" : "offline, looking for a network")
-                + uplink
+            return "offline" + (searchFault.map { ": \($0.text)" } ?? ", looking for a network") + uplink
         case .joining: return "joining \(name)" + uplink
         case .waitingForAddress: return "waiting for an address in \(name)" + uplink
         case .validating, .online:

@@ -84,7 +84,7 @@ final class ConnectivityMonitor {
         for target in new where !kept.contains(target.name) {
             listen(to: target)
             callbacks.publish(.targetChanged(target.snapshot.report(at: clock)))
-            if let network { target.follow(network) }
+            if let network { target.follow(network, isMetered: state.isMetered) }
         }
         if let beside { followBeside(beside.network) }
         handle(.retargeted(required: required, kept: Set(kept)))
@@ -103,7 +103,7 @@ final class ConnectivityMonitor {
 
     // MARK: Events
 
-    func follow(_ path: TrafficPath) { handle(.follow(path)) }
+    func follow(_ path: TrafficPath, isMetered: Bool = false) { handle(.follow(path, isMetered: isMetered)) }
     /// Checks the network and reports the result within `limit`. A check that takes longer counts as failed.
     func probe(epoch: UInt64, within limit: Duration) { handle(.probe(epoch: epoch, within: limit)) }
     func changed(_ target: WatchedTarget) { handle(.targetChanged(.inUse, target.name)) }
@@ -180,7 +180,7 @@ final class ConnectivityMonitor {
 
     private func follow(through network: InterfaceNetwork?) {
         for target in targets {
-            target.follow(network)
+            target.follow(network, isMetered: state.isMetered)
             // A disconnected target does not report its change, so report it here.
             if network == nil { callbacks.publish(.targetChanged(target.snapshot.report(at: clock))) }
         }

@@ -20,33 +20,34 @@ final class WatchedTarget {
         case doubted
     }
 
+    /// Opens a connection through a network and keeps it until `cancel`. The flag says whether the traffic is metered.
+    typealias Open =
+        @Sendable (InterfaceNetwork, _ isMetered: Bool, @escaping @Sendable (Word) -> Void) -> Line
+
     nonisolated let name: String
     nonisolated let host: String
     nonisolated let port: Int
     nonisolated let isTLS: Bool
     var onWord: (WatchedTarget, Word) -> Void = { _, _ in }
-    private let open: @Sendable (InterfaceNetwork, @escaping @Sendable (Word) -> Void) -> Line
+    private let open: Open
     private var line: Line?
     /// Number of the current connection. Reports of earlier connections are ignored.
     private var count = 0
     private var rest = ConnectionStatus(state: .setup, since: .now)
 
-    /// - Parameter open: opens a connection through a network and keeps it until `cancel`.
-    init(
-        name: String, host: String, port: Int, isTLS: Bool,
-        open: @escaping @Sendable (InterfaceNetwork, @escaping @Sendable (Word) -> Void) -> Line
-    ) {
+    init(name: String, host: String, port: Int, isTLS: Bool, open: @escaping Open) {
         (self.name, self.host, self.port, self.isTLS, self.open) = (name, host, port, isTLS, open)
     }
 
     /// Reconnects through this network; disconnects if it is nil.
-    func follow(_ network: InterfaceNetwork?) {
+    /// - Parameter isMetered: whether the traffic is metered, so that keep-alives are rarer.
+    func follow(_ network: InterfaceNetwork?, isMetered: Bool = false) {
         guard rest.state != .cancelled else { return }
         line?.cancel()
         count += 1
         rest = ConnectionStatus(state: .waiting, reason: .noAddress, since: .now)
         line = network.map { network in
-            open(network) { [weak self, count] word in
+            open(network, isMetered) { [weak self, count] word in
                 Task { @AgentLoop in self?.heard(word, from: count) }
             }
         }
@@ -81,9 +82,11 @@ extension WatchedTarget {
         _ target: Target,
         connecting connect: @escaping @Sendable (Target, @escaping @Sendable (Word) -> Void) -> TargetConnection
     ) {
-        self.init(name: target.name, host: target.host, port: target.port, isTLS: target.isTLS) { network, report in
+        self.init(
+            name: target.name, host: target.host, port: target.port, isTLS: target.isTLS
+        ) { network, isMetered, report in
             let connection = connect(target, report)
-            connection.start(through: network)
+            connection.start(through: network, keepAliveFactor: isMetered ? Metering.factor : 1)
             return Line(
                 status: {
                     var status = connection.status

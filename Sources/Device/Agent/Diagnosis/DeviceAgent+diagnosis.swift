@@ -65,6 +65,7 @@ extension DeviceAgent {
         } else {
             run.facts.names = .nothingToFind
         }
+        run.facts.isMetered = reach.state.isMetered
         run.facts.internet = await internet(network)
         for (interface, problem) in core.failedUplinks { run.facts.failedUplinks[interface] = problem }
         let problems = await Self.probe(targets)
@@ -105,6 +106,10 @@ extension DiagnosisFacts.Association {
         let name = policy.phase.network.flatMap { core.registry[$0] }?.ssid.description ?? "a network"
         switch policy.phase {
         case .offline:
+            if let fault = core.searchFault {
+                self = .idle(fault)
+                return
+            }
             let refused = policy.refusals(at: now).map { "\($0.network.ssid): \(AgentCore.explanation($0))" }
             self = .notConnected(known: policy.networks.count, refused: refused)
         case .joining: self = .joining(name)

@@ -59,8 +59,12 @@ extension DiagnosisFacts {
         guard radio?.isGood != false else { return .pointless(.association) }
         switch association {
         case nil: return .late(.association)
-        case .notConnected(known: 0, _):
+        case .idle(.nothingStored):
             return .broken(.association, "no network is stored", "Add one with altnet backups or altnet switch.")
+        case .idle(.onlyManual):
+            return .broken(
+                .association, "not connected, and all stored networks are manual",
+                "Join one with altnet switch, or have the device join it: altnet backups set-options NAME --automatic.")
         case .notConnected(let count, let refused) where !refused.isEmpty:
             return .broken(
                 .association,
@@ -155,7 +159,7 @@ extension DiagnosisFacts {
                 .internet, "no server for the check is set, so only a sign-in that the network announces is seen",
                 "Set ALTNET_VALIDATION_URL.")
         case .notAsked?: .skipped(.internet, "not checked: the budget for checks is used up")
-        case .asked(.online, _)?: .good(.internet, "internet access")
+        case .asked(.online, _)?: .good(.internet, isMetered ? "internet access, metered" : "internet access")
         case .asked(.captive(let portal), let signIn)?:
             .broken(
                 .internet,

@@ -1,3 +1,4 @@
+import AgentCore
 import AgentModel
 import AppProtocol
 
@@ -37,8 +38,10 @@ package struct DiagnosisFacts: Sendable, Equatable {
     }
 
     package enum Association: Sendable, Equatable {
+        /// Not connected, and there is no network to look for.
+        case idle(AgentCore.SearchFault)
         /// - Parameters:
-        ///   - known: number of stored networks.
+        ///   - known: number of networks to look for.
         ///   - refused: reasons why access points with the names of stored networks are not joined, a sentence each.
         case notConnected(known: Int, refused: [String] = [])
         case joining(String)
@@ -93,6 +96,8 @@ package struct DiagnosisFacts: Sendable, Equatable {
     package var modem: ModemStatus?
     package var names: Names?
     package var internet: Internet?
+    /// Whether the traffic over the uplink in use is metered.
+    package var isMetered = false
     /// Uplinks other than Wi-Fi that failed their checks, with their problems.
     package var failedUplinks: [String: ReachProblem] = [:]
     package var targets: [Target]?

@@ -7,7 +7,8 @@ import NIOSSL
 final class ConnectionRunner {
     private var machine: ConnectionMachine
     private var generator = SystemRandomNumberGenerator()
-    private let opener: ConnectionOpener
+    private var opener: ConnectionOpener
+    private let keepAlive: KeepAlive
     private let freshness: Duration
     private let answerLimit: Duration
     private let loop: any EventLoop
@@ -33,7 +34,7 @@ final class ConnectionRunner {
         onDoubt: @escaping @Sendable (ReachProblem) -> Void
     ) {
         self.machine = machine
-        self.opener = opener
+        (self.opener, keepAlive) = (opener, opener.keepAlive)
         self.freshness = freshness
         self.answerLimit = answerLimit
         self.loop = loop
@@ -42,8 +43,9 @@ final class ConnectionRunner {
         self.onDoubt = onDoubt
     }
 
-    func start(by connect: @escaping Connector) {
+    func start(by connect: @escaping Connector, keepAliveFactor: Int) {
         self.connect = connect
+        opener.keepAlive = keepAlive.stretched(by: keepAliveFactor)
         heard = nil
         handle(.network)
     }
@@ -217,7 +219,7 @@ extension InterfaceNetwork {
 struct ConnectionOpener: Sendable {
     let target: Target
     let trust: TargetTrust?
-    let keepAlive: KeepAlive
+    var keepAlive: KeepAlive
 
     /// - Parameters:
     ///   - limit: time for name and connection.

@@ -29,6 +29,15 @@ public struct KeepAlive: Sendable, Hashable {
     /// Age up to which data or an acknowledgement counts as an answer, at most 10 s.
     public var freshness: Duration { min(idle + interval, Self.longestFreshness) }
 
+    /// Returns these settings with longer intervals between checks. The time limit of an answer stays.
+    /// - Parameter factor: 1 or more.
+    func stretched(by factor: Int) -> KeepAlive {
+        var stretched = self
+        stretched.idle = idle * max(1, factor)
+        stretched.application = application * max(1, factor)
+        return stretched
+    }
+
     private static let longestFreshness = Duration.seconds(10)
 }
 

@@ -55,7 +55,11 @@ public final class TargetConnection: Sendable {
     }
 
     /// Connects through a network. Reconnects after a loss, until ``suspend()`` or ``cancel()``.
-    public func start(through network: InterfaceNetwork) { start(by: network.connector) }
+    /// - Parameter keepAliveFactor: factor of the keep-alive's idle time and of the interval of application pings, 1 or
+    ///   more. A metered network gets less traffic and detects a dead path later.
+    public func start(through network: InterfaceNetwork, keepAliveFactor: Int = 1) {
+        start(by: network.connector, keepAliveFactor: keepAliveFactor)
+    }
 
     /// Drops the connection and connects at once through another network.
     public func restart(through network: InterfaceNetwork) { start(by: network.connector) }
@@ -80,7 +84,9 @@ public final class TargetConnection: Sendable {
         }
     }
 
-    func start(by connect: @escaping Connector) { onLoop { $0.start(by: connect) } }
+    func start(by connect: @escaping Connector, keepAliveFactor: Int = 1) {
+        onLoop { $0.start(by: connect, keepAliveFactor: keepAliveFactor) }
+    }
 
     private func onLoop(_ body: @escaping @Sendable (ConnectionRunner) -> Void) {
         let bound = runner

@@ -12,7 +12,8 @@ struct ScanCommand: DeviceCommand {
             or an SSID to find a hidden network. The strongest network comes first.
 
             PROVIDERS lists the hotspot providers that may serve an open network. The device asks them after each \
-            scan: the next scan shows their answers, or --no-scan.
+            scan: the next scan shows their answers, or --no-scan. LOAD is the share of time in which the channel is \
+            busy, if an access point says it.
             """)
 
     @OptionGroup var connection: ConnectionOptions
@@ -72,6 +73,7 @@ struct ScanView {
             .init(title: "BAND", rank: 3), .init(title: "SECURITY", minimum: 6, rank: 5),
             .init(title: "BSSID", rank: 1),
         ])
+        if saysAnyLoad { table.columns.insert(.init(title: "LOAD", isRightAligned: true, rank: 1), at: 5) }
         if isAnyClaimed { table.columns.append(.init(title: "PROVIDERS", minimum: 12, rank: 4)) }
         table.columns.append(.init(title: "NOTE", rank: 7))
         table.rows = results.networks.map { row($0, style) }
@@ -95,6 +97,8 @@ struct ScanView {
 
     private var isAnyClaimed: Bool { results.networks.contains { !$0.providers.isEmpty } }
 
+    private var saysAnyLoad: Bool { results.networks.contains { $0.load != nil } }
+
     private func remark(_ network: ScannedNetwork, isStored: Bool) -> Table.Cell {
         if let refusal = network.refusal { return .init("refused: \(DisplayText.failure(refusal))", .red) }
         return .init(isStored ? "stored" : "")
@@ -107,6 +111,7 @@ struct ScanView {
             .init(DisplayText.name(network.ssid), network.ssid == nil ? .dim : nil),
             .init(DisplayText.bars(network.signal, style), DisplayText.paint(network.signal)), "\(network.signal)",
             .init(network.frequency.channel.map(String.init) ?? "-"), .init(network.frequency.band.rawValue),
+        ] + (saysAnyLoad ? [.init(network.load.map { "\($0) %" } ?? "")] : []) + [
             .init(
                 DisplayText.security(network.security),
                 network.security == .wep || network.security == .legacy ? .red : nil),

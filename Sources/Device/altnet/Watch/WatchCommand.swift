@@ -106,7 +106,8 @@ struct EventView {
         case .waitingForAddress: return "network   " + style.paint("waiting for an address on \(name)", .yellow)
         case .online:
             let signal = status.wifiSignal.map { "  \(strength($0, style))" } ?? ""
-            return "network   " + style.paint("online on \(name)", .green) + signal
+            let metered = status.isMetered ? "  metered" : ""
+            return "network   " + style.paint("online on \(name)", .green) + signal + metered
         }
     }
 
