@@ -45,6 +45,25 @@ import Testing
         #expect(bench.take().joins.last?.frequencies == [Frequency(megahertz: 5180)])
     }
 
+    /// It could not come back.
+    @Test func anExcludedAccessPointIsNotLeftForAFaintOne() {
+        var bench = Bench.online([Bench.home])
+        bench.advance(by: .seconds(60))
+        bench.send(.networks([Self.home(band: .five)]))
+        bench.send(.scanned(id: nil, [bench.observation(Bench.home, -85, channel: 5180, radio: 1)]))
+        bench.send(.signal(-40))
+        #expect(bench.isOnline)
+    }
+
+    /// Nothing is scanned for where it may not be joined.
+    @Test func channelsOfAnotherBandAreForgotten() {
+        var bench = Bench.online([Bench.home])
+        bench.send(.networks([Self.home(band: .five)]))
+        bench.send(.linkLost(.other))
+        bench.advance(by: .seconds(10))
+        #expect(bench.take().scans.allSatisfy { $0.frequencies.isEmpty })
+    }
+
     /// A channel that is nearly always busy makes up for 10 dB.
     // covers: rule/rank-headroom
     @Test(arguments: [(-52, 11), (-49, 1)]) func aBusyChannelMakesAnAccessPointWorse(signal: Int, channel: Int) {

@@ -60,9 +60,8 @@ import Testing
         let settings = changed { $0.scanReserve = .seconds(6) }
         let now = Instant(milliseconds: 0)
         var budget = ScanBudget()
-        #expect(
-            budget.spend(on: [Frequency(megahertz: 2412)], isUrgent: false, at: now, settings: PolicySettings()) == nil)
-        #expect(budget.spend(on: [], isUrgent: false, at: now, settings: settings) == nil)
-        #expect(budget.spend(on: [], isUrgent: false, at: now, settings: settings) == .seconds(1200))
+        #expect(budget.spend(on: [Frequency(megahertz: 2412)], share: 5, at: now, settings: PolicySettings()) == nil)
+        #expect(budget.spend(on: [], share: 5, at: now, settings: settings) == nil)
+        #expect(budget.spend(on: [], share: 5, at: now, settings: settings) == .seconds(1200))
     }
 }

@@ -10,7 +10,6 @@ struct DepartureNotice: Hashable, Sendable {
     let until: Instant
     /// Whether the link stays if the device does.
     let isWish: Bool
-    var nextScan: Instant
 
     static let longest = Duration.seconds(60)
     static let pause = Duration.seconds(1)
@@ -75,8 +74,8 @@ extension FailoverPolicy {
 
     private mutating func note(until: Instant, isWish: Bool) {
         // One request after the other is no scan after the other.
-        departureNotice = DepartureNotice(
-            since: now, until: until, isWish: isWish, nextScan: max(now, departureNotice?.nextScan ?? now))
+        scans[.transition].due = max(now, departureNotice.flatMap { _ in scans[.transition].due } ?? now)
+        departureNotice = DepartureNotice(since: now, until: until, isWish: isWish)
     }
 
     /// Notes the channels of other access points, as the one in use has named them (IEEE 802.11-2020, 9.6.6.7).
@@ -120,9 +119,9 @@ extension FailoverPolicy {
             depart(from: link, to: other, .steered)
             return true
         }
-        if notice.nextScan <= now, canScan {
-            departureNotice?.nextScan = now + (notice.isWish ? DepartureNotice.wishPause : DepartureNotice.pause)
-            orderScan(places(beside: link).sorted(), reason: .weak)
+        if scans.isDue(.transition, at: now) {
+            orderScan(places(beside: link).sorted(), for: .transition, as: .weak)
+            scans[.transition].due = now + (notice.isWish ? DepartureNotice.wishPause : DepartureNotice.pause)
         }
         return false
     }
@@ -138,6 +137,6 @@ extension FailoverPolicy {
 
     /// Time of the next scan for it.
     var noticeMoment: Instant? {
-        departureNotice.flatMap { $0.nextScan < $0.until ? $0.nextScan : nil }
+        departureNotice.flatMap { notice in scans[.transition].due.flatMap { $0 < notice.until ? $0 : nil } }
     }
 }

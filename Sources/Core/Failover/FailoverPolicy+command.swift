@@ -155,9 +155,9 @@ extension FailoverPolicy {
         }
         let places = scanCache.places(of: command.destination)
         if !places.isEmpty, !command.scannedKnownPlaces {
-            orderScan(places, reason: .commanded)
+            orderScan(places, for: .command, as: .commanded)
         } else if !command.scannedEverywhere {
-            orderScan([], reason: .commanded)
+            orderScan([], for: .command, as: .commanded)
         } else {
             abandonCommand(refusal(of: command.destination, at: now)?.failure ?? .notFound)
             proceed()

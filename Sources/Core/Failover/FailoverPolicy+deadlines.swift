@@ -91,7 +91,7 @@ extension FailoverPolicy {
         switch deadline {
         case .scan: if let scan { scanEnded(id: scan.order.id, isComplete: false) }
         case .refusedScan:
-            refusedScans.endPause()
+            scans.refused.endPause()
             proceed()
         case .patience:
             losePatience()

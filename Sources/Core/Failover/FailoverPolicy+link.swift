@@ -51,7 +51,8 @@ extension FailoverPolicy {
                 leavesALivingLink: leavesAWorkingLink, isUnseen: isUnseen))
         let frequencies = bss.map { [$0.frequency] } ?? scanCache.places(of: network)
         let target = LinkTarget(
-            network: network, bssid: isUnseen ? self.network(network)?.bssid : bss?.bssid, frequencies: frequencies,
+            network: network, bssid: (isUnseen ? nil : bss?.bssid) ?? self.network(network)?.bssid,
+            frequencies: frequencies,
             offer: isUnseen ? scanCache.latest(of: network)?.security : bss?.security, epoch: epoch, isUnseen: isUnseen)
         if isBeside {
             successorLink = LinkMachine(joining)
@@ -110,12 +111,13 @@ extension FailoverPolicy {
         histories[network]?.worked(at: accessPoint.bssid)
         if role == .inUse, let began = attempt.began { histories[network]?.moves.joined(after: now - began) }
         search = Search()
+        (scans[.known], scans[.full]) = (ScanPlanner.Entry(), ScanPlanner.Entry())
         watchAnew()
-        if attempt.cause != .preferred { preferredReturn.scanAgain(at: now + settings.preferredScan.first) }
-        if network == preferred { preferredReturn.hasReturned() }
-        if unseenScans.next == nil { unseenScans.next = now + settings.scanInterval.unseenDelay }
+        if attempt.cause != .preferred { scanForPreferred(at: now + settings.preferredScan.first) }
+        if network == preferred { scanForPreferred(at: nil) }
+        if scans[.unseen].due == nil { scans[.unseen].due = now + settings.scanInterval.unseenDelay }
         // The station of a link that was left is free when that has had its time.
-        standby.lookAgain(at: now + (role == .successor ? settings.spareGrace : .zero) + Standby.delay)
+        scanForStandby(at: now + (role == .successor ? settings.spareGrace : .zero) + Self.standbyDelay)
         var online = Link(
             network: network, accessPoint: accessPoint, since: now, epoch: attempt.epoch, cause: attempt.cause)
         if settings.validation != nil, !attempt.isValidated { online.validation.askAgain(at: now) }
@@ -144,19 +146,19 @@ extension FailoverPolicy {
         case .inUse:
             link = LinkMachine()
             visit = nil
-            search.scanAgain(at: now, because: saysNothing ? search.cause : .failure(failure), settings: settings)
-            if !failure.isOfTheNetwork { search.pause(until: now + settings.scanInterval.known.first) }
+            searchAgain(because: saysNothing ? search.cause : .failure(failure))
+            if !failure.isOfTheNetwork { search.notBefore = now + settings.scanInterval.known.first }
         }
         // An unverified access point is no reason not to return: unverified ones have a wait of their own.
         if isUnverified(attempt.bssid, of: attempt.network) {
-            if attempt.cause == .preferred { preferredReturn.scanAgain(at: now) }
+            if attempt.cause == .preferred { scanForPreferred(at: now) }
         } else if attempt.cause == .preferred || attempt.network == preferred && failure.isOfTheCredential {
             returnFailed(attempt, isRepeated: attempt.cause == .preferred)
         }
         switch attempt.purpose {
         case .commanded: commandedJoinFailed(failure)
         case .rollback(let reason): endCommand(.failed(reason))
-        case .standby: standby.failed(at: now)
+        case .standby: standbyFailed()
         case .automatic: break
         }
         proceed()
@@ -252,10 +254,12 @@ extension FailoverPolicy {
         search = Search(
             cause: cause,
             silence: end == .silence ? Search.Place(network: link.network, frequency: link.accessPoint.frequency) : nil)
-        search.startOver(at: now, settings: settings)
+        searchAnew()
         // A network that was there a moment ago comes back where it was, if it does so at once.
         if networks.allSatisfy({ !scanCache.places(of: $0.id).isEmpty }) {
-            search.awaitReconnect(at: now, settings: settings)
+            // A scan of all channels takes seconds, and waits until then.
+            search.reconnectEnd = now + settings.reconnectWindow
+            scans[.full].due = search.reconnectEnd
         }
         proceed()
         // wpa_supplicant is not to keep what is to be forgotten.
@@ -290,7 +294,7 @@ extension FailoverPolicy {
         actions.append(.watchSignal(nil))
         self.link = LinkMachine()
         visit = nil
-        search.scanAgain(at: now, because: cause, settings: settings)
+        searchAgain(because: cause)
         proceed()
         if case .offline = phase { actions.append(.leave) }
     }
@@ -300,12 +304,12 @@ extension FailoverPolicy {
         // A link that was reported before its interface ends with it too.
         guard isUp != isInterfaceUp || !isUp && phase.network != nil else { return }
         isInterfaceUp = isUp
-        refusedScans.endPause()
+        scans.refused.endPause()
         if isUp {
-            search.startOver(at: now, settings: settings)
+            searchAnew()
             proceed()
         } else {
-            scan = nil
+            scans.running = nil
             interrupt(.interfaceDown)
         }
     }
@@ -314,7 +318,7 @@ extension FailoverPolicy {
         guard isAvailable != isSupplicantAvailable else { return }
         isSupplicantAvailable = isAvailable
         if isAvailable {
-            search.startOver(at: now, settings: settings)
+            searchAnew()
             if scan == nil, bestCandidate() == nil { search.forgetQuickScan() }
             proceed()
         } else if attempt != nil || command != nil && successor == nil {

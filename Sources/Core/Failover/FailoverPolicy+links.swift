@@ -63,7 +63,7 @@ extension FailoverPolicy {
             case .addressGone(let link): addressGone(link)
             case .found(let link, let finding): found(finding, on: link)
             case .judgeAnew(let link):
-                if link.uselessness != nil { escape.next = now }
+                if link.uselessness != nil { scans[.escape].due = now }
                 watchSignal(of: link.accessPoint)
             }
         }
@@ -75,7 +75,7 @@ extension FailoverPolicy {
 
     mutating func spareChanged(isReady: Bool) {
         isSpareReady = isReady
-        if isReady { return standby.lookAgain(at: now + Standby.delay) }
+        if isReady { return scanForStandby(at: now + Self.standbyDelay) }
         if isStandingBy { return standbyEnded() }
         happen(.failed(.supplicantUnavailable), to: .successor)
     }
@@ -101,7 +101,7 @@ extension FailoverPolicy {
         if visit?.network != successorLink.phase.network { visit = nil }
         watchAnew()
         search = Search(cause: cause)
-        search.startOver(at: now, settings: settings)
+        searchAnew()
         link = successorLink
         actions.append(.useSuccessor(epoch: epoch))
         fallToStandby(because: cause)
@@ -132,14 +132,13 @@ extension FailoverPolicy {
         case .usefulAgain:
             history.wasUseful(over: link.accessPoint.bssid, at: now)
             noInternetMoves.ended()
-            escape.isReported = false
-            escape.count = 0
+            (scans[.escape].isReported, scans[.escape].count) = (false, 0)
             record(.usable, to: link.network, toBSSID: link.accessPoint.bssid, link.cause)
         case .useless(let failure):
             history.wasUseless(failure, over: link.accessPoint.bssid, at: now, settings: settings)
             noInternetMoves.began(at: now)
             record(.unusable, from: link.network, fromBSSID: link.accessPoint.bssid, .failure(failure))
-            escape.next = now
+            scans[.escape].due = now
         }
         histories[link.network] = history
         proceed()

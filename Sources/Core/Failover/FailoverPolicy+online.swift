@@ -1,32 +1,5 @@
 import AgentModel
 
-/// Scans for something better than a link in trouble.
-struct EscapeScans: Sendable {
-    /// Time of the next scan; nil while the link is fine.
-    var next: Instant?
-    var count = 0
-    /// Time of the last scan of all channels.
-    var lastFull: Instant?
-    /// Time of the last scan, and the link's signal then in dBm.
-    var last: (at: Instant, level: Int?)?
-    /// A signal that wavers around the threshold causes no scan before this time.
-    var quietUntil: Instant?
-    /// Start of the trouble.
-    var since: Instant?
-    /// Interval of samples of the signal; nil for that of a fine link.
-    var sampling: Duration?
-    /// Whether the history says already that nothing better is in range.
-    var isReported = false
-
-    /// Scans all channels again, if there is trouble.
-    mutating func startOver(at now: Instant) {
-        guard next != nil else { return }
-        next = now
-        lastFull = nil
-        count = 0
-    }
-}
-
 // Decisions while a link is in use.
 extension FailoverPolicy {
     /// In dBm. Other values from a driver are ignored.
@@ -50,7 +23,7 @@ extension FailoverPolicy {
 
     /// Forgets what was measured: the link is another one, or the measurements are old.
     mutating func watchAnew() {
-        (monitor, benefit, escape) = (LinkMonitor(), SwitchBenefit(), EscapeScans())
+        (monitor, benefit, scans[.escape]) = (LinkMonitor(), SwitchBenefit(), ScanPlanner.Entry())
         (departureNotice, neighbours) = (nil, [])
     }
 
@@ -74,7 +47,7 @@ extension FailoverPolicy {
     var isBreaking: Bool { monitor.isFading || isLosingFrames }
 
     /// Whether there is a reason to scan for something better.
-    private func isBad(_ link: Link) -> Bool { isTroubled || link.uselessness != nil }
+    func isBad(_ link: Link) -> Bool { isTroubled || link.uselessness != nil }
 
     /// Leaves a link for a better one, and scans so that better ones are known.
     mutating func reconsider(_ link: Link) {
@@ -86,7 +59,7 @@ extension FailoverPolicy {
             return depart(from: link, to: better, departureCause(of: link))
         }
         if isBad(link) {
-            if let next = escape.next, next <= now, canScan { orderEscapeScan(link) }
+            if scans.isDue(.escape, at: now) { orderEscapeScan(link) }
             reportStay(link)
         }
         if isStandingBy, let network = successor?.network,
@@ -95,28 +68,30 @@ extension FailoverPolicy {
             return leaveForStandby(network, because: departureCause(of: link))
         }
         if returnToPreferred(from: link) { return }
-        if !isBad(link) {
-            scanForUnseen(link)
-            scanForStronger(link)
-        }
+        if !isBad(link) { scanAhead(link) }
         seekStandby(beside: link)
     }
 
     /// Plans the next scan and the next samples by the link's state.
     private mutating func watch(_ link: Link) {
         guard isTroubled else {
+            let escape = scans[.escape]
             guard escape.since != nil else { return }
-            escape = EscapeScans(next: link.uselessness == nil ? nil : escape.next, quietUntil: escape.quietUntil)
-            benefit = SwitchBenefit()
+            scans[.escape] = ScanPlanner.Entry(due: link.uselessness == nil ? nil : escape.due, last: escape.last)
+            (benefit, monitor.sampling) = (SwitchBenefit(), nil)
             return watchSignal(of: link.accessPoint)
         }
-        let since = escape.since ?? now
-        if escape.since == nil { escape.next = max(now, escape.quietUntil ?? now) }
-        escape.since = since
-        if let last = escape.last, now - last.at >= settings.criticalScan.first,
-            hasMoved(since: last.level) || isMovePaid(from: link, since: last.at)
+        let last = scans[.escape].last
+        let since = scans[.escape].since ?? now
+        if scans[.escape].since == nil {
+            // A signal that wavers around the threshold causes few scans.
+            scans[.escape].due = max(now, last.map { $0 + settings.weakScan.first } ?? now)
+            scans[.escape].since = now
+        }
+        if let last, last >= since, now - last >= settings.criticalScan.first,
+            hasMoved || isMovePaid(from: link, since: last)
         {
-            escape.next = now
+            scans[.escape].due = now
         }
         // The link has been in trouble for long, and nothing helped.
         let isPatient = now - since >= settings.patienceAfter && !monitor.isFading
@@ -126,24 +101,21 @@ extension FailoverPolicy {
             ? settings.calmSampling
             : isPatient
                 ? settings.unsupervisedSampling : isCritical ? settings.criticalSampling : settings.alertSampling
-        guard sampling != escape.sampling else { return }
-        if isCritical {
-            escape.next = now
-            escape.count = 0
-        }
-        escape.sampling = sampling
+        guard sampling != monitor.sampling else { return }
+        if isCritical { (scans[.escape].due, scans[.escape].count) = (now, 0) }
+        monitor.sampling = sampling
         watchSignal(of: link.accessPoint)
     }
 
-    /// Whether the device has moved since the link had a signal in dBm: then its surroundings have changed.
-    private func hasMoved(since before: Int?) -> Bool {
-        guard let before, let level = monitor.level else { return false }
+    /// Whether the device has moved since the last scan: then its surroundings have changed.
+    private var hasMoved: Bool {
+        guard let before = monitor.levelAtScan, let level = monitor.level else { return false }
         return level <= before - settings.rescanDrop
     }
 
     mutating func watchSignal(of accessPoint: AccessPoint) {
         let threshold = settings.thresholds(for: accessPoint.frequency).weak
-        let interval = escape.sampling ?? settings.calmSampling
+        let interval = monitor.sampling ?? settings.calmSampling
         actions.append(
             .watchSignal(
                 SignalWatch(
@@ -157,7 +129,7 @@ extension FailoverPolicy {
     private func better(than link: Link) -> Candidate? {
         guard link.uselessness == nil else { return withInternet(insteadOf: link) }
         guard now - link.since >= settings.betweenSwitches else { return nil }
-        let start = isTroubled ? escape.since ?? now : .distantPast
+        let start = isTroubled ? scans[.escape].since ?? now : .distantPast
         return accessPoints(at: now, since: max(now - settings.freshness, start))
             .first { isWorthTheMove($0, from: link) }
     }
@@ -169,7 +141,10 @@ extension FailoverPolicy {
 
     private func isWorthTheMove(_ candidate: Candidate, from link: Link) -> Bool {
         let isRoam = candidate.network.id == link.network
-        if isRoam, isExcluded(link) { return mayFollow(candidate, link) }
+        if isRoam, isExcluded(link) {
+            // There is no way back, so it must be likely to work.
+            return mayFollow(candidate, link) && candidate.rank.quality != .faint && candidate.rank.reputation == .sound
+        }
         guard mayFollow(candidate, link), isRoam || isTroubled,
             candidate.rank.reputation <= (isBreaking ? .suspect : .sound),
             isRoam || mayLeaveChoice(link, for: candidate), isTroubled || candidate.rank.quality == .good,
@@ -180,7 +155,7 @@ extension FailoverPolicy {
         return benefit[candidate.bss.bssid] >= price(of: candidate, from: link)
     }
 
-    /// Whether the owner has excluded the link's access point, since it was joined or because the driver went there.
+    /// Whether the owner's options exclude the link's access point: they changed after the join, or the driver roamed.
     func isExcluded(_ link: Link) -> Bool {
         network(link.network)?.permits(link.accessPoint.bssid, link.accessPoint.frequency) == false
     }
@@ -260,8 +235,10 @@ extension FailoverPolicy {
 
     private mutating func reportStay(_ link: Link) {
         let isLasting = monitor.weakSince.map { now - $0 >= Self.longestUnreported } ?? false
-        guard isLasting || isBreaking || link.uselessness != nil, scan == nil, !escape.isReported else { return }
-        escape.isReported = true
+        guard isLasting || isBreaking || link.uselessness != nil, scan == nil, !scans[.escape].isReported else {
+            return
+        }
+        scans[.escape].isReported = true
         record(
             .stay, from: link.network, fromBSSID: link.accessPoint.bssid,
             isHeld(link) ? .commanded : .noCandidate,
@@ -269,90 +246,4 @@ extension FailoverPolicy {
     }
 
     private static let longestUnreported = Duration.seconds(60)
-
-    // MARK: Scans
-
-    private mutating func orderEscapeScan(_ link: Link) {
-        let places = Set(networks.flatMap { scanCache.places(of: $0.id) }).union(places(beside: link))
-        let isOld = escape.since.map { now - $0 >= settings.patienceAfter } ?? (escape.count > 8)
-        // Each second counts while frames get lost, and a scan of all channels takes seconds.
-        let pause =
-            isOld
-            ? (link.uselessness == nil ? settings.weakScan.last * 4 : settings.patientFullScan)
-            : isLosingFrames ? settings.weakScan.last : settings.weakScan.first * 2
-        let wasFull = escape.lastFull.map { now - $0 < pause } ?? false
-        let isQuick = !places.isEmpty && (escape.count == 0 || wasFull || hasProspect(link))
-        var frequencies = isQuick ? places.sorted() : []
-        let reason: ScanOrder.Reason = link.uselessness == nil ? .weak : .unusable
-        var later = orderScan(frequencies, reason: reason)
-        if later != nil, isLosingFrames, !isQuick, !places.isEmpty {
-            frequencies = places.sorted()
-            later = orderScan(frequencies, reason: reason)
-        }
-        if let later { return escape.next = later }
-        if frequencies.isEmpty { escape.lastFull = now }
-        escape.last = (now, monitor.level)
-        let isUrgent = isBreaking || link.uselessness != nil
-        escape.next = now + (isUrgent ? settings.criticalScan : settings.weakScan).wait(after: escape.count)
-        escape.count += 1
-        escape.quietUntil = now + settings.weakScan.first
-    }
-
-    /// Whether the last scans showed something better. Then its channels are scanned again before the link is left.
-    private func hasProspect(_ link: Link) -> Bool {
-        guard link.uselessness == nil else { return false }
-        let start = max(link.since, now - settings.weakScan.first)
-        return accessPoints(at: now, since: start).contains { candidate in
-            candidate.bss.bssid != link.accessPoint.bssid && isOpen(candidate, at: now)
-                && objection(to: candidate.bss, of: candidate.network.id) == nil
-        }
-    }
-
-    /// Whether the larger share of air time pays for a scan.
-    var isScanUrgent: Bool { monitor.weakSince != nil }
-
-    /// Times of the next scans while the link lives.
-    func scanMoments(_ link: Link) -> [Instant?] {
-        guard otherUplink == nil, isReady, !isMoving else { return [] }
-        return [
-            isBad(link) ? escape.next : nextUnseenScan(link), isBad(link) ? nil : strongerScan(link),
-            preferredReturnMoment(link), noticeMoment, standbyMoment,
-        ]
-    }
-
-    private func preferredReturnMoment(_ link: Link) -> Instant? {
-        guard let preferred = preferredNetwork(from: link), let scan = preferredReturn.nextScan else { return nil }
-        let history = history(of: preferred)
-        return [scan, history.block?.until, history.uselessness?.until].compactMap(\.self).max()
-    }
-
-    /// Time from coming online to the first scan for a stronger access point of the network.
-    static let beforeStrongerScan = Duration.seconds(30)
-    private static let strongerInterval = Duration.seconds(60)
-
-    /// Time of the next scan for a stronger access point of the network; nil where there is no reason for one.
-    func strongerScan(_ link: Link) -> Instant? {
-        guard !carriesAll(link), hasOthers(than: link) else { return nil }
-        return max(
-            link.since + Self.beforeStrongerScan, strongerScannedAt.map { $0 + Self.strongerInterval } ?? link.since)
-    }
-
-    /// Whether no access point could carry more than the link, as far as its signal is known, and the owner permits it.
-    func carriesAll(_ link: Link) -> Bool {
-        !isExcluded(link) && monitor.level.map { $0 >= LinkCost.best } ?? true
-    }
-
-    /// Whether the network of a link has other access points or channels.
-    func hasOthers(than link: Link) -> Bool {
-        scanCache.places(of: link.network).count > 1
-            || scanCache.accessPoints(of: link.network, since: .distantPast)
-                .contains { $0.bssid != link.accessPoint.bssid }
-    }
-
-    private mutating func scanForStronger(_ link: Link) {
-        guard canScan, let moment = strongerScan(link), moment <= now else { return }
-        let places = scanCache.places(of: link.network)
-        strongerScannedAt = now
-        orderScan(places, reason: .weak, isSparing: true)
-    }
 }

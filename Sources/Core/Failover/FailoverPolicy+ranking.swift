@@ -45,8 +45,8 @@ struct Rank: Hashable, Comparable {
 }
 
 extension BSS {
-    /// What a busy channel takes from an access point, 0 to 10 dB: 10 lg of the share of time that is free. It counts in
-    /// the choice among access points, and no link is left for it: the device's own traffic is part of the load.
+    /// Deduction for a busy channel, 0 to 10 dB: about 10 lg of the share of time that is free. It ranks access points,
+    /// but no link is left because of it: the device's own traffic is part of the load.
     var loadPenalty: Int {
         switch channelUtilization ?? 0 {
         case ..<128: 0

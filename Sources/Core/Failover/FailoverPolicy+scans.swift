@@ -1,81 +1,37 @@
 import AgentModel
 
-/// The air time that scans may take on a living link: it comes in at an even pace, and can be saved up to a limit.
-struct ScanBudget: Hashable, Sendable {
-    /// The time for a scan of one channel, and of all of them until that was measured: the radio returns to its own
-    /// channel in between (Docs/contributor/testing.md).
-    static let channelTime = Duration.milliseconds(100)
-    static let firstFullScan = Duration.seconds(6)
-    /// Less is no scan: the answer came from a cache.
-    private static let shortestFullScan = Duration.seconds(1)
-
-    private var fullScan = firstFullScan
-    /// Nil for all that can be.
-    private var saved: Duration?
-    private var since: Instant?
-
-    private func cost(of frequencies: [Frequency], _ settings: PolicySettings) -> Duration {
-        // A scan longer than the reserve could never be paid.
-        let full = min(fullScan, settings.scanReserve)
-        return frequencies.isEmpty ? full : min(Self.channelTime * frequencies.count, full)
-    }
-
-    /// Takes the price of a scan out of the budget, or leaves it.
-    /// - Parameter isSparing: whether half of a scan of all channels has to remain, by which a link that turns bad would
-    ///   be left.
-    /// - Returns: time until the scan can be paid for; nil if it was.
-    mutating func spend(
-        on frequencies: [Frequency], isUrgent: Bool, isSparing: Bool = false, at now: Instant, settings: PolicySettings
-    ) -> Duration? {
-        let share = isUrgent ? settings.weakScanShare : settings.scanShare
-        let earned = since.map { (now - $0) * share / 1000 } ?? .zero
-        let saved = min(settings.scanReserve, (saved ?? settings.scanReserve) + earned)
-        since = now
-        let cost = cost(of: frequencies, settings)
-        let needed = min(settings.scanReserve, cost + (isSparing ? self.cost(of: [], settings) / 2 : .zero))
-        self.saved = saved >= needed ? saved - cost : saved
-        return saved >= needed ? nil : max(.seconds(1), (needed - saved) * 1000 / max(1, share))
-    }
-
-    /// How long a scan of all channels really took. One that is answered half a second after the order was ordered by
-    /// another program.
-    mutating func measured(_ time: Duration) {
-        guard time >= Self.shortestFullScan / 2 else { return }
-        fullScan = max(time, Self.shortestFullScan)
-    }
-}
-
 // Scans that the policy orders, and what comes of all of them.
 extension FailoverPolicy {
+    /// The policy's own scan that is under way, and when to give it up.
+    var scan: (order: ScanOrder, since: Instant, deadline: Instant)? { scans.running }
+
+    /// The scans that the radio has refused since the last that it did.
+    public var refusedScans: RefusedScans { scans.refused }
+
+    /// Whether a scan can be ordered now.
+    var canScan: Bool { scans.isFree }
+
     /// Orders a scan, unless one is under way: its results serve as well.
-    ///
-    /// - Returns: when a living link has air time to spare for it; nil if it was ordered.
+    /// - Parameter wait: time until the next scan for this need.
+    /// - Returns: whether it was ordered; otherwise it is due when a living link has air time to spare for it.
     @discardableResult
     mutating func orderScan(
-        _ frequencies: [Frequency], reason: ScanOrder.Reason, isSparing: Bool = false
-    ) -> Instant? {
-        guard canScan, isInterfaceUp else { return nil }
-        // A user waits for a command, and while the link leads nowhere the radio has nothing better to do.
-        if case .online(let link) = phase, reason != .commanded, link.uselessness == nil,
-            let wait = budget.spend(
-                on: frequencies, isUrgent: isScanUrgent, isSparing: isSparing, at: now, settings: settings)
-        {
-            return now + wait
+        _ frequencies: [Frequency], for need: ScanPlanner.Need, as reason: ScanOrder.Reason,
+        then wait: Duration? = nil, isSparing: Bool = false
+    ) -> Bool {
+        guard canScan, isInterfaceUp else { return false }
+        // The budget does not apply if a user waits for a command, or if the link has no internet.
+        var share: Int?
+        if case .online(let link) = phase, need != .command, link.uselessness == nil {
+            share = monitor.weakSince == nil ? settings.scanShare : settings.weakScanShare
         }
-        scanCount += 1
-        let order = ScanOrder(id: scanCount, frequencies: frequencies, ssids: hiddenNames, reason: reason)
-        scan = (order, now, now + settings.scanLimit)
+        guard
+            let order = scans.next(
+                frequencies, for: need, as: reason, hidden: networks.filter(\.isHidden).map(\.ssid), share: share,
+                isSparing: isSparing, then: wait, at: now, settings: settings)
+        else { return false }
         actions.append(.scan(order))
-        return nil
-    }
-
-    /// The names to call hidden networks by, from scan to scan beginning with another one: a radio can call only so
-    /// many.
-    private var hiddenNames: [SSID] {
-        let names = networks.filter(\.isHidden).map(\.ssid)
-        guard !names.isEmpty else { return [] }
-        let start = Int(scanCount % UInt64(names.count))
-        return Array(names[start...] + names[..<start])
+        return true
     }
 
     mutating func scanned(id: UInt64?, _ results: [BSS]) {
@@ -98,15 +54,12 @@ extension FailoverPolicy {
     }
 
     mutating func scanEnded(id: UInt64, isComplete: Bool) {
-        guard let scan, scan.order.id == id else { return }
-        self.scan = nil
+        guard let scan = scans.ended(id, isComplete: isComplete, isOnLink: current != nil, at: now) else { return }
         let isFull = scan.order.frequencies.isEmpty
         if isComplete {
-            refusedScans = RefusedScans()
-            if isFull {
-                unseenScans.surveyed(at: now)
-                if case .online = phase { budget.measured(now - scan.since) }
-                if !knownPlaces.isEmpty { search.fullScanEnded(after: now - scan.since, at: now) }
+            // While all channels are scanned, the known ones are not: if that takes long, it is done less often.
+            if isFull, !knownPlaces.isEmpty, let due = scans[.full].due {
+                scans[.full].due = max(due, now + min(now - scan.since, Self.longestFullScan) * 5)
             }
             noteAbsences(after: scan.order, since: scan.since)
         }
@@ -116,6 +69,9 @@ extension FailoverPolicy {
         }
         proceed()
     }
+
+    /// Longest plausible duration of a scan. A longer one includes a sleep of the device.
+    private static let longestFullScan = Duration.seconds(20)
 
     /// Notes which networks a scan looked for in their former places and did not find.
     private mutating func noteAbsences(after order: ScanOrder, since start: Instant) {
@@ -127,15 +83,114 @@ extension FailoverPolicy {
             if !isThere { histories[network.id, default: NetworkHistory()].missed(at: now) }
             if network.id == preferred, current != nil {
                 let goodSince = preferredReturn.goodSince
-                defer {
-                    // It was good, and went: that was an end as well, if one without a link.
-                    if let goodSince, preferredReturn.goodSince == nil {
-                        histories[network.id, default: NetworkHistory()].moves.lasted(now - goodSince, isEnd: true)
-                    }
+                let isGood = isGood(network, since: start)
+                if let next = preferredReturn.scanned(found: isGood, at: now, settings: settings) {
+                    scans[.preferred].due = next
                 }
-                preferredReturn.scanned(
-                    found: isGood(network, since: start), at: now, settings: settings)
+                // A good preferred network that disappears counts like a link that ended.
+                if let goodSince, preferredReturn.goodSince == nil {
+                    histories[network.id, default: NetworkHistory()].moves.lasted(now - goodSince, isEnd: true)
+                }
             }
+        }
+    }
+}
+
+// Scans while a link is in use.
+extension FailoverPolicy {
+    mutating func orderEscapeScan(_ link: Link) {
+        let escape = scans[.escape]
+        let places = Set(networks.flatMap { scanCache.places(of: $0.id) }).union(places(beside: link)).sorted()
+        let isOld = escape.since.map { now - $0 >= settings.patienceAfter } ?? (escape.count > 8)
+        // Each second counts while frames get lost, and a scan of all channels takes seconds.
+        let pause =
+            isOld
+            ? (link.uselessness == nil ? settings.weakScan.last * 4 : settings.patientFullScan)
+            : isLosingFrames ? settings.weakScan.last : settings.weakScan.first * 2
+        let wasFull = escape.lastFull.map { now - $0 < pause } ?? false
+        let isQuick = !places.isEmpty && (escape.count == 0 || wasFull || hasProspect(link))
+        let reason: ScanOrder.Reason = link.uselessness == nil ? .weak : .unusable
+        let isUrgent = isBreaking || link.uselessness != nil
+        let wait = (isUrgent ? settings.criticalScan : settings.weakScan).wait(after: escape.count)
+        if orderScan(isQuick ? places : [], for: .escape, as: reason, then: wait)
+            || isLosingFrames && !isQuick && !places.isEmpty
+                && orderScan(places, for: .escape, as: reason, then: wait)
+        {
+            monitor.levelAtScan = monitor.level
+        }
+    }
+
+    /// Whether the last scans showed something better. Then its channels are scanned again before the link is left.
+    private func hasProspect(_ link: Link) -> Bool {
+        guard link.uselessness == nil else { return false }
+        let start = max(link.since, now - settings.weakScan.first)
+        return accessPoints(at: now, since: start).contains { candidate in
+            candidate.bss.bssid != link.accessPoint.bssid && isOpen(candidate, at: now)
+                && objection(to: candidate.bss, of: candidate.network.id) == nil
+        }
+    }
+
+    /// Times of the next scans while the link lives.
+    func scanMoments(_ link: Link) -> [Instant?] {
+        guard otherUplink == nil, isReady, !isMoving else { return [] }
+        return (isBad(link) ? [scans[.escape].due] : [nextUnseenScan(link), nextStrongerScan(link)])
+            + [nextPreferredScan(link), noticeMoment, standbyMoment]
+    }
+
+    private func nextPreferredScan(_ link: Link) -> Instant? {
+        guard let preferred = preferredNetwork(from: link), let scan = scans[.preferred].due else { return nil }
+        let history = history(of: preferred)
+        return [scan, history.block?.until, history.uselessness?.until].compactMap(\.self).max()
+    }
+
+    /// Time from coming online to the first scan for a stronger access point of the network.
+    private static let beforeStrongerScan = Duration.seconds(30)
+    private static let strongerInterval = Duration.seconds(60)
+    /// How long a link lives before the first scan of all channels, if no access point could carry more than it does.
+    private static let surveyPatience = Duration.seconds(300)
+
+    /// Time of the next scan for a stronger access point of the network; nil where there is no reason for one.
+    func nextStrongerScan(_ link: Link) -> Instant? {
+        guard !carriesAll(link), hasOthers(than: link) else { return nil }
+        return max(
+            link.since + Self.beforeStrongerScan,
+            scans[.stronger].last.map { $0 + Self.strongerInterval } ?? link.since)
+    }
+
+    /// Time of the next scan of all channels on a link that is fine: for networks that were never seen, and otherwise
+    /// for access points on channels where none was.
+    func nextUnseenScan(_ link: Link) -> Instant? {
+        if isOneUnseen { return scans[.unseen].due }
+        let carriesAll = carriesAll(link)
+        let first = link.since + (carriesAll ? Self.surveyPatience : Self.beforeStrongerScan)
+        let further = scans.surveyedAt.map { $0 + settings.scanInterval.unseen.last * (carriesAll ? 4 : 1) }
+        return max(first, further ?? first, scans[.unseen].due ?? first)
+    }
+
+    /// Whether a network of the list was never seen.
+    var isOneUnseen: Bool { networks.contains { scanCache.places(of: $0.id).isEmpty } }
+
+    /// Whether no access point could carry more than the link, as far as its signal is known, and the owner permits it.
+    func carriesAll(_ link: Link) -> Bool {
+        !isExcluded(link) && monitor.level.map { $0 >= LinkCost.best } ?? true
+    }
+
+    /// Whether the network of a link has other access points or channels.
+    func hasOthers(than link: Link) -> Bool {
+        scanCache.places(of: link.network).count > 1
+            || scanCache.accessPoints(of: link.network, since: .distantPast)
+                .contains { $0.bssid != link.accessPoint.bssid }
+    }
+
+    /// Scans on a fine link for networks and channels not seen yet, and for a stronger access point.
+    mutating func scanAhead(_ link: Link) {
+        if canScan, let next = nextUnseenScan(link), next <= now {
+            let wait = settings.scanInterval.unseen.wait(after: scans[.unseen].count)
+            orderScan([], for: .unseen, as: .unseen, then: wait, isSparing: !isOneUnseen)
+        }
+        if canScan, let next = nextStrongerScan(link), next <= now {
+            orderScan(scanCache.places(of: link.network), for: .stronger, as: .weak, isSparing: true)
+            scans[.stronger].last = now
         }
     }
 }

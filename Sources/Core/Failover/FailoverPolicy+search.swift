@@ -3,19 +3,16 @@ import AgentModel
 /// How the search goes while nothing is joined.
 struct Search: Sendable, Hashable {
     /// Why the device is searching.
-    private(set) var cause = PolicyDecision.Cause.start
+    var cause = PolicyDecision.Cause.start
     /// The place of an access point that fell silent: not the first to scan.
-    private(set) var silence: Place?
+    var silence: Place?
     private(set) var since: Instant?
-    /// When the known channels are scanned next.
-    private(set) var nextKnown: Instant?
-    private(set) var nextFull: Instant?
-    private var fulls = 0
-    private(set) var lastResorts = 0
+    private var lastResorts = 0
     private(set) var nextLastResort: Instant?
-    private(set) var notBefore: Instant?
+    /// Time before which nothing is joined, because the last try failed through the device itself; nil for none.
+    var notBefore: Instant?
     /// Until when the device scans known channels at short intervals.
-    private var reconnectEnd: Instant?
+    var reconnectEnd: Instant?
     /// Whether there was a scan since the last try.
     private(set) var hasScanned = false
     /// Whether the history says already that nothing was found.
@@ -30,45 +27,21 @@ struct Search: Sendable, Hashable {
         let frequency: Frequency?
     }
 
-    init(cause: PolicyDecision.Cause = .start, silence: Place? = nil) {
-        self.cause = cause
-        self.silence = silence
-    }
+    init(cause: PolicyDecision.Cause = .start, silence: Place? = nil) { (self.cause, self.silence) = (cause, silence) }
 
-    /// Something changed: scan at once, all channels too.
-    mutating func startOver(at now: Instant, settings: PolicySettings) {
+    mutating func begin(at now: Instant, settings: PolicySettings) {
         since = since ?? now
-        nextKnown = now
-        nextFull = now
-        fulls = 0
-        notBefore = nil
         nextLastResort = nextLastResort ?? now + settings.lastResort.first
     }
 
-    /// A link was just lost: known channels are scanned at short intervals for a moment, and a scan of all channels,
-    /// which takes seconds, waits until then.
-    mutating func awaitReconnect(at now: Instant, settings: PolicySettings) {
-        reconnectEnd = now + settings.reconnectWindow
-        nextFull = reconnectEnd
-    }
+    /// A try failed.
+    mutating func failed(because cause: PolicyDecision.Cause) { (self.cause, hasScanned) = (cause, false) }
 
-    /// The device itself is not ready to join, and says so late: a moment's patience.
-    mutating func pause(until moment: Instant?) { notBefore = moment }
-
-    /// A try failed: scan known channels at once.
-    mutating func scanAgain(at now: Instant, because cause: PolicyDecision.Cause, settings: PolicySettings) {
-        self.cause = cause
-        hasScanned = false
-        since = since ?? now
-        nextKnown = now
-        nextFull = nextFull ?? now
-        nextLastResort = nextLastResort ?? now + settings.lastResort.first
-    }
-
-    /// A scan of one channel or a few, which is followed by a wider one at once if it shows nothing good.
-    mutating func orderedQuickScan() {
+    /// - Parameter isQuick: whether the scan is of one channel or a few, and followed by a wider one at once if it shows
+    ///   nothing good.
+    mutating func scans(isQuick: Bool) {
         hasScanned = true
-        breadth = breadth == .nothing && silence == nil ? .likeliestPlace : .likelyPlaces
+        breadth = !isQuick ? .wide : breadth == .nothing && silence == nil ? .likeliestPlace : .likelyPlaces
     }
 
     /// Whether a wider scan follows the last one.
@@ -77,42 +50,9 @@ struct Search: Sendable, Hashable {
     /// The result of a quick scan is too old, or was empty.
     mutating func forgetQuickScan() { if wasQuick { breadth = .nothing } }
 
-    /// - Parameter isSpare: another uplink carries the traffic, so there is no hurry.
-    mutating func orderedKnown(at now: Instant, isSpare: Bool, settings: PolicySettings) {
-        breadth = .wide
-        hasScanned = true
-        // Every second in the first five minutes, and then more patiently: an outage of some seconds more or less is
-        // felt after five minutes, not after an hour.
-        let elapsed = since.map { now - $0 } ?? .zero
-        let wait = settings.scanInterval.known.wait(after: elapsed, part: Self.patience)
-        nextKnown =
-            now
-            + (isSpare
-                ? settings.scanInterval.known.last : isReconnecting(at: now) ? min(wait, settings.reconnectScan) : wait)
-    }
-
     func isReconnecting(at now: Instant) -> Bool { reconnectEnd.map { now < $0 } ?? false }
 
     static let patience = 300
-
-    mutating func orderedFull(at now: Instant, isSpare: Bool, settings: PolicySettings) {
-        breadth = .wide
-        hasScanned = true
-        let isPatient = isSpare || since.map { now - $0 >= .seconds(3600) } ?? false
-        nextFull = now + (isPatient ? settings.patientFullScan : settings.fullScan.wait(after: fulls))
-        fulls += 1
-    }
-
-    func isFullDue(at now: Instant) -> Bool { nextFull.map { $0 <= now } ?? false }
-
-    /// While all channels are scanned, the known ones are not: if that takes long, it is done less often. If none
-    /// is known, there is nothing else to scan anyway.
-    mutating func fullScanEnded(after duration: Duration, at now: Instant) {
-        nextFull = nextFull.map { max($0, now + min(duration, Self.longestFullScan) * 5) }
-    }
-
-    /// A scan that took longer was slept over.
-    private static let longestFullScan = Duration.seconds(20)
 
     /// A network was just blocked: the others get their chance first. One that fails again and again must not hold up
     /// the last resort for ever, so this is the shortest wait.
@@ -128,11 +68,25 @@ struct Search: Sendable, Hashable {
 
 // Decisions while nothing is joined.
 extension FailoverPolicy {
+    /// Something changed: scan at once, all channels too.
+    mutating func searchAnew() {
+        search.begin(at: now, settings: settings)
+        search.notBefore = nil
+        (scans[.known], scans[.full]) = (ScanPlanner.Entry(due: now), ScanPlanner.Entry(due: now))
+    }
+
+    /// A try failed: scan known channels at once.
+    mutating func searchAgain(because cause: PolicyDecision.Cause) {
+        search.begin(at: now, settings: settings)
+        search.failed(because: cause)
+        (scans[.known].due, scans[.full].due) = (now, scans[.full].due ?? now)
+    }
+
     var searchMoments: [Instant?] {
         guard isReady, command == nil, !networks.isEmpty, !isHeld else { return [] }
         if let notBefore = search.notBefore { return scan == nil ? [notBefore] : [] }
         guard canScan else { return [unseenMoment] }
-        return [knownPlaces.isEmpty ? nil : search.nextKnown, search.nextFull, pauseEnd, unseenMoment]
+        return [knownPlaces.isEmpty ? nil : scans[.known].due, scans[.full].due, pauseEnd, unseenMoment]
     }
 
     /// When the first of those may be tried again that were just seen, and have to wait.
@@ -161,7 +115,7 @@ extension FailoverPolicy {
         guard isSupplicantAvailable else { return scanEarly() }
         if let notBefore = search.notBefore {
             guard notBefore <= now else { return }
-            search.pause(until: nil)
+            search.notBefore = nil
         }
         let isForLeftOvers = search.hasScanned && !search.isReconnecting(at: now) && !isOneWaiting
         let best = bestCandidate() ?? (isForLeftOvers ? triedLongestAgo(isRefusing: false) : nil)
@@ -174,7 +128,7 @@ extension FailoverPolicy {
             join(last.network.id, at: last.bss, purpose: .automatic, cause: .lastResort)
         } else if let best, !search.wasQuick || isSure(best), !needsScanBefore(best) {
             join(best.network.id, at: best.bss, purpose: .automatic, cause: search.cause)
-        } else if canScan, isSearchDue() {
+        } else if scans.isDue(.full, at: now) || scans.isDue(.known, at: now) && !knownPlaces.isEmpty {
             orderSearch()
         } else if command == nil, let unseenMoment, unseenMoment <= now {
             joinUnseen()
@@ -183,30 +137,26 @@ extension FailoverPolicy {
         }
     }
 
-    private func isSearchDue() -> Bool {
-        [knownPlaces.isEmpty ? nil : search.nextKnown, search.nextFull].contains { $0.map { $0 <= now } ?? false }
-    }
-
     /// While the supplicant is starting the radio has nothing to do: what is seen meanwhile can be joined at once.
     private mutating func scanEarly() {
         guard command == nil, canScan, search.breadth == .nothing, let place = likelyPlaces().first else {
             return
         }
-        search.orderedQuickScan()
-        orderScan([place], reason: .offline)
+        search.scans(isQuick: true)
+        orderScan([place], for: .known, as: .offline)
     }
 
     private mutating func orderSearch() {
         let places = knownPlaces
-        if let nextKnown = search.nextKnown, nextKnown <= now, !places.isEmpty {
+        if scans.isDue(.known, at: now), !places.isEmpty {
             let quickScan = quickScan()
             guard quickScan.isEmpty || quickScan.count == places.count else {
-                search.orderedQuickScan()
-                orderScan(quickScan, reason: .offline)
+                search.scans(isQuick: true)
+                orderScan(quickScan, for: .known, as: .offline)
                 return
             }
             scanKnown(places)
-        } else if search.isFullDue(at: now) {
+        } else if scans.isDue(.full, at: now) {
             scanAll()
         } else if !search.isReported {
             search.isReported = true
@@ -215,13 +165,22 @@ extension FailoverPolicy {
     }
 
     private mutating func scanKnown(_ places: [Frequency]) {
-        search.orderedKnown(at: now, isSpare: otherUplink != nil, settings: settings)
-        orderScan(places, reason: .offline)
+        search.scans(isQuick: false)
+        // Every second in the first five minutes, and then more patiently: an outage of some seconds more or less is
+        // felt after five minutes, not after an hour.
+        let interval = settings.scanInterval.known
+        let wait = interval.wait(after: search.since.map { now - $0 } ?? .zero, part: Search.patience)
+        orderScan(
+            places, for: .known, as: .offline,
+            then: otherUplink != nil
+                ? interval.last : search.isReconnecting(at: now) ? min(wait, settings.reconnectScan) : wait)
     }
 
     private mutating func scanAll() {
-        search.orderedFull(at: now, isSpare: otherUplink != nil, settings: settings)
-        orderScan([], reason: .offline)
+        search.scans(isQuick: false)
+        let isPatient = otherUplink != nil || search.since.map { now - $0 >= .seconds(3600) } ?? false
+        let wait = isPatient ? settings.patientFullScan : settings.fullScan.wait(after: scans[.full].count)
+        orderScan([], for: .full, as: .offline, then: wait)
     }
 
     /// The channels to scan before all others. A channel takes 60 ms, so the likeliest comes alone; but after an access
@@ -347,7 +306,7 @@ extension FailoverPolicy {
         guard isReady, command == nil, canScan, let start = attempt.replaceableFrom,
             !places(besides: attempt.network).isEmpty
         else { return nil }
-        return search.nextKnown.map { max($0, start) } ?? start
+        return scans[.known].due.map { max($0, start) } ?? start
     }
 
     /// The channels on which other networks were ever seen.
@@ -367,10 +326,10 @@ extension FailoverPolicy {
             // There is no search where a living link was left for it.
             let cause = search.since == nil ? .failure(.timeout) : search.cause
             join(best.network.id, at: best.bss, purpose: .automatic, cause: cause)
-        } else if canScan, isOneUnseen, search.isFullDue(at: now) {
+        } else if isOneUnseen, scans.isDue(.full, at: now) {
             // Networks that take each other's place would keep the device from ever looking for one that was never seen.
             scanAll()
-        } else if canScan, search.nextKnown.map({ $0 <= now }) ?? true {
+        } else if canScan, scans[.known].due.map({ $0 <= now }) ?? true {
             let places = places(besides: attempt.network)
             guard !places.isEmpty else { return }
             scanKnown(places)

@@ -27,22 +27,15 @@ public struct FailoverPolicy: Sendable {
     var otherUplink: Uplink?
     var scanCache = ScanCache()
     var histories: [NetworkID: NetworkHistory] = [:]
-    /// The policy's own scan that is under way, and when to give it up.
-    var scan: (order: ScanOrder, since: Instant, deadline: Instant)?
-    var budget = ScanBudget()
-    /// The scans that the radio has refused since the last that it did.
-    public internal(set) var refusedScans = RefusedScans()
+    var scans = ScanPlanner()
     var search = Search()
     var monitor = LinkMonitor()
     var benefit = SwitchBenefit()
-    var escape = EscapeScans()
-    /// Time of the last scan for a stronger access point of the network in use.
-    var strongerScannedAt: Instant?
     var congested = CongestedChannels()
     var noInternetMoves = NoInternetMoves()
-    var unseenScans = UnseenScans()
     var preferredReturn = PreferredNetworkReturn()
-    var standby = Standby()
+    /// Networks in a row that could not be joined to stand by, or did not last.
+    var standbyFailures = 0
     var command: Command?
     /// What the access point in use has said of the link's end.
     var departureNotice: DepartureNotice?
@@ -57,7 +50,6 @@ public struct FailoverPolicy: Sendable {
     var interfaceUpAt: Instant?
 
     var epoch: UInt64 = 0
-    var scanCount: UInt64 = 0
     /// Time of the current event. Set on entry to `handle`.
     private(set) var now = Instant.distantPast
     /// Answer to the current event, in this order. Empty between events.
@@ -181,11 +173,9 @@ public struct FailoverPolicy: Sendable {
         if let choice, !ids.contains(choice.network) || isSucceeded(choice.network) { self.choice = nil }
         // What failed before was a return to another one.
         if preferred != before { preferredReturn = PreferredNetworkReturn() }
-        preferredReturn.scanAgain(at: now + settings.preferredScan.first)
-        search.startOver(at: now, settings: settings)
-        unseenScans = UnseenScans(next: now + settings.scanInterval.unseenDelay)
-        // A link that is bad may be left for one that is new in the list, wherever that is.
-        escape.startOver(at: now)
+        scanForPreferred(at: now + settings.preferredScan.first)
+        searchAnew()
+        scans.startOver(at: now, unseen: now + settings.scanInterval.unseenDelay)
         proceed()
     }
 
@@ -199,8 +189,8 @@ public struct FailoverPolicy: Sendable {
         otherUplink = uplink
         if uplink == nil {
             // Everything that was ignored meanwhile is judged anew.
-            if escape.since != nil { (escape.since, escape.next) = (now, now) }
-            search.startOver(at: now, settings: settings)
+            if scans[.escape].since != nil { (scans[.escape].since, scans[.escape].due) = (now, now) }
+            searchAnew()
         } else if command == nil {
             giveUpSuccessor()
         }
@@ -210,7 +200,7 @@ public struct FailoverPolicy: Sendable {
     private mutating func holdChanged(_ isHeld: Bool) {
         guard isHeld != self.isHeld else { return }
         self.isHeld = isHeld
-        if !isHeld { search.startOver(at: now, settings: settings) }
+        if !isHeld { searchAnew() }
         proceed()
     }
 
@@ -233,13 +223,10 @@ public struct FailoverPolicy: Sendable {
     }
 
     private mutating func beginAnew() {
-        if var scan {
-            scan.deadline = now + settings.scanLimit
-            self.scan = scan
-        }
+        scans.running?.deadline = now + settings.scanLimit
         watchAnew()
-        search.startOver(at: now, settings: settings)
-        preferredReturn.scanAgain(at: now)
+        searchAnew()
+        scanForPreferred(at: now)
         happen(.beginAnew, to: .inUse)
         happen(.beginAnew, to: .successor)
         proceed()

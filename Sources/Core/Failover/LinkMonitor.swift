@@ -12,6 +12,10 @@ struct LinkMonitor: Sendable, Hashable {
     private(set) var loss = 0.0
     /// Whether one sample of the frame loss says enough.
     var isLossHeavy: Bool { loss >= 0.3 }
+    /// Interval of the samples; nil for that of a fine link.
+    var sampling: Duration?
+    /// `level` at the last scan for something better, in dBm.
+    var levelAtScan: Int?
     private var lossAt: Instant?
     private var weakSamples = 0
     private var samples: [Sample] = []

@@ -2,10 +2,6 @@ import AgentModel
 
 /// The way back to the preferred network.
 struct PreferredNetworkReturn: Hashable, Sendable {
-    private(set) var nextScan: Instant?
-    /// Since when it is scanned for, and when that was done on all channels.
-    private var since: Instant?
-    private var lastFullScan: Instant?
     /// Since when every scan found it good.
     private(set) var goodSince: Instant?
     private var goodScans = 0
@@ -14,15 +10,9 @@ struct PreferredNetworkReturn: Hashable, Sendable {
     private var wait = Duration.zero
 
     private static let scansNeeded = 3
-    private static let fullScanInterval = Duration.seconds(20 * 60)
     private static let longestWait = Duration.seconds(4 * 3600)
     /// Age from which a link to it was no failure.
     private static let lasting = Duration.seconds(3600)
-
-    mutating func scanAgain(at moment: Instant) {
-        hasReturned()
-        (nextScan, since) = (moment, moment)
-    }
 
     private func confirmation(_ settings: PolicySettings) -> Duration { max(settings.preferredConfirmation, wait) }
 
@@ -38,19 +28,10 @@ struct PreferredNetworkReturn: Hashable, Sendable {
             time >= Self.lasting ? .zero : min(Self.longestWait, max(wait, self.wait * (isRepeated ? 2 : 1)))
     }
 
-    /// A router may come back on another channel, so now and then a scan covers all of them.
-    func isFullScanDue(at now: Instant) -> Bool {
-        (lastFullScan ?? since).map { now - $0 >= Self.fullScanInterval } ?? false
-    }
-
-    /// There is no air time for a scan now.
-    mutating func wait(until moment: Instant) { nextScan = moment }
-
-    mutating func ordered(everywhere: Bool, at now: Instant, settings: PolicySettings) {
-        if everywhere { lastFullScan = now }
-        let elapsed = since.map { now - $0 } ?? .zero
-        nextScan =
-            now + (goodSince == nil ? settings.preferredScan.wait(after: elapsed, part: 60) : scanInterval(settings))
+    /// Returns the time until the next scan.
+    /// - Parameter elapsed: time since the first scan.
+    func wait(after elapsed: Duration, settings: PolicySettings) -> Duration {
+        goodSince == nil ? settings.preferredScan.wait(after: elapsed, part: 60) : scanInterval(settings)
     }
 
     /// Interval of scans while it is good, 1 to 60 s: 10 s, or a sixth of the confirmation if that is longer.
@@ -61,23 +42,21 @@ struct PreferredNetworkReturn: Hashable, Sendable {
     }
 
     /// - Parameter isGood: whether a good access point was found; nil if none was.
-    mutating func scanned(found isGood: Bool?, at now: Instant, settings: PolicySettings) {
+    /// - Returns: time of the next scan; nil to leave it as it is.
+    mutating func scanned(found isGood: Bool?, at now: Instant, settings: PolicySettings) -> Instant? {
         if isGood == true {
             goodSince = goodSince ?? now
             goodScans += 1
             misses = 0
             // The last one when the time is over, and not later.
             let end = (goodSince ?? now) + confirmation(settings)
-            nextScan = end > now ? min(end, now + scanInterval(settings)) : now + scanInterval(settings)
-            return
+            return end > now ? min(end, now + scanInterval(settings)) : now + scanInterval(settings)
         }
         // One scan does not always show what is there: where it was good, the next one follows at once.
         misses += 1
-        guard misses > 1 || isGood == false else {
-            if goodSince != nil { nextScan = now + .seconds(1) }
-            return
-        }
+        guard misses > 1 || isGood == false else { return goodSince.map { _ in now + .seconds(1) } }
         (goodSince, goodScans) = (nil, 0)
+        return nil
     }
 
     func isConfirmed(at now: Instant, settings: PolicySettings) -> Bool {
@@ -85,11 +64,8 @@ struct PreferredNetworkReturn: Hashable, Sendable {
         return now - goodSince >= confirmation(settings)
     }
 
-    mutating func hasReturned() {
-        let wait = wait
-        self = PreferredNetworkReturn()
-        self.wait = wait
-    }
+    /// Forgets the scans that found it.
+    mutating func startOver() { (goodSince, goodScans, misses) = (nil, 0, 0) }
 }
 
 // Decisions that bring the device back to its preferred network.
@@ -117,16 +93,23 @@ extension FailoverPolicy {
             join(preferred, at: bss, purpose: .automatic, cause: .preferred, costs: costs)
             return true
         }
-        let isEverywhere = preferredReturn.isFullScanDue(at: now)
-        let places = isEverywhere ? [] : scanCache.places(of: preferred)
-        if let nextScan = preferredReturn.nextScan, nextScan <= now, canScan {
-            if let later = orderScan(places, reason: .preferred) {
-                preferredReturn.wait(until: later)
-            } else {
-                preferredReturn.ordered(everywhere: isEverywhere, at: now, settings: settings)
-            }
+        if scans.isDue(.preferred, at: now) {
+            let (since, lastFull) = (scans[.preferred].since, scans[.preferred].lastFull)
+            // A router may come back on another channel, so now and then a scan covers all of them.
+            let isEverywhere = (lastFull ?? since).map { now - $0 >= Self.fullScanInterval } ?? false
+            orderScan(
+                isEverywhere ? [] : scanCache.places(of: preferred), for: .preferred, as: .preferred,
+                then: preferredReturn.wait(after: since.map { now - $0 } ?? .zero, settings: settings))
         }
         return false
+    }
+
+    private static let fullScanInterval = Duration.seconds(20 * 60)
+
+    /// Scans for the preferred network again from a moment on; nil for no scans.
+    mutating func scanForPreferred(at moment: Instant?) {
+        preferredReturn.startOver()
+        scans[.preferred] = ScanPlanner.Entry(since: moment, due: moment)
     }
 
     /// Returns the cost of staying away for an expected stay, and the price of the return: the move and a later loss.
@@ -145,7 +128,7 @@ extension FailoverPolicy {
     mutating func returnFailed(_ attempt: Attempt, isRepeated: Bool = true) {
         let lost = attempt.leavesALivingLink || !isRepeated ? now - (attempt.began ?? now) : .zero
         preferredReturn.failed(paidOffAfter: wait(payingOff: lost), isRepeated: isRepeated)
-        if isRepeated { preferredReturn.scanAgain(at: now) }
+        if isRepeated { scanForPreferred(at: now) }
     }
 
     /// Returns the time in which being away costs half as much as a move in vain and an outage of this time.

@@ -37,18 +37,15 @@ public struct RefusedScans: Sendable, Hashable {
 // While scans are refused the device joins what it knows where that was last seen: the radio's firmware looks for it by
 // itself.
 extension FailoverPolicy {
-    /// Whether a scan can be ordered now.
-    var canScan: Bool { scan == nil && refusedScans.pauseEnd == nil }
-
     /// The policy's own scan was refused, or has not ended in time.
     mutating func scanRefused(id: UInt64, joinsUnseen: Bool) {
         guard scan?.order.id == id else { return }
-        refusedScans.refused(joinsUnseen: joinsUnseen, at: now)
+        scans.refused.refused(joinsUnseen: joinsUnseen, at: now)
         // wpa_supplicant scans before it joins, in vain as well.
         if refusedScans.isBlind, case .joining(let attempt) = phase, attempt.purpose == .automatic, !attempt.isUnseen {
-            self.scan = nil
+            scans.running = nil
             join(attempt.network, at: nil, isUnseen: true, purpose: .automatic, cause: attempt.cause)
-            refusedScans.isReported = true
+            scans.refused.isReported = true
             return
         }
         scanEnded(id: id, isComplete: false)
@@ -79,7 +76,7 @@ extension FailoverPolicy {
     mutating func joinUnseen() {
         guard let network = nextUnseen else { return }
         join(network, at: nil, isUnseen: true, purpose: .automatic, cause: search.cause)
-        refusedScans.isReported = true
+        scans.refused.isReported = true
     }
 
     /// Whether the join with this epoch goes to a network that no scan has shown.

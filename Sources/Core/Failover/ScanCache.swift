@@ -20,6 +20,8 @@ struct ScanCache {
     /// The channels of each network, the latest first. Outlives the observations: an access point seldom changes its
     /// channel.
     private var frequencies: [NetworkID: [Place]] = [:]
+    /// The only band that the owner permits, of networks that have one.
+    private var bands: [NetworkID: Band] = [:]
 
     private struct Place {
         let frequency: Frequency
@@ -108,6 +110,7 @@ struct ScanCache {
 
     mutating func keep(_ networks: [KnownNetwork]) {
         let ids = Set(networks.map(\.id))
+        bands = networks.reduce(into: [:]) { $0[$1.id] = $1.band }
         observations = observations.filter { ids.contains($0.key) }
         refused = refused.filter { ids.contains($0.key) }
         // Observations are judged anew: a network that asks for more has fewer access points.
@@ -166,7 +169,8 @@ struct ScanCache {
 
     /// The channels of a network: first those where its key opened an access point, and of each kind the latest first.
     func places(of network: NetworkID) -> [Frequency] {
-        let places = frequencies[network, default: []]
+        let band = bands[network]
+        let places = frequencies[network, default: []].filter { band == nil || $0.frequency.band == band }
         return (places.filter(\.isVerified) + places.filter { !$0.isVerified }).map(\.frequency)
     }
 }

@@ -1,43 +1,17 @@
 import AgentModel
 
-/// When a network is looked for that is to stand by.
-struct Standby: Hashable, Sendable {
-    private(set) var next: Instant?
-    /// Whether it was scanned for since it was wanted.
-    var hasScanned = false
-    /// Those that could not be joined, or did not last, in a row.
-    private var failures = 0
-    private var lastedSince: Instant?
-
-    /// After the device has come online, which has other things to do first.
-    static let delay = Duration.seconds(5)
-    private static let wait = BackOff(first: .seconds(10), last: .seconds(15 * 60))
-    /// One that has stood by for longer has not failed.
-    private static let lasting = Duration.seconds(300)
-    /// An access point that was seen longer ago is scanned for again.
-    static let freshness = Duration.seconds(5)
-
-    mutating func lookAgain(at moment: Instant) { (next, hasScanned) = (moment, false) }
-
-    /// There is no air time for a scan now.
-    mutating func wait(until moment: Instant) { next = moment }
-
-    mutating func failed(at now: Instant) {
-        lookAgain(at: now + Self.wait.wait(after: failures))
-        failures += 1
-    }
-
-    mutating func standsBy(at now: Instant) { (next, hasScanned, lastedSince) = (nil, false, now) }
-
-    mutating func ended(at now: Instant) {
-        if let lastedSince, now - lastedSince >= Self.lasting { failures = 0 }
-        failed(at: now)
-    }
-}
-
-// A network that stands by (`keepsStandby`): joined beside the one in use, with an address, and found good, so that a loss takes no
-// more than to notice it.
+// A network on standby (`keepsStandby`): joined beside the one in use, with an address, and found good. The device uses
+// it as soon as it notices a loss.
 extension FailoverPolicy {
+    /// Time from coming online to the first search for one: the device has other things to do first.
+    static let standbyDelay = Duration.seconds(5)
+    /// Time until the next search, by the number of networks in a row that could not be joined or did not last.
+    private static let standbyRetry = BackOff(first: .seconds(10), last: .seconds(15 * 60))
+    /// One that has stood by for longer has not failed.
+    private static let lastingStandby = Duration.seconds(300)
+    /// An access point that was seen longer ago is scanned for again.
+    private static let standbyFreshness = Duration.seconds(5)
+
     /// Whether a network stands by.
     public var isStandingBy: Bool { if case .online = successor { true } else { false } }
 
@@ -48,7 +22,7 @@ extension FailoverPolicy {
     func isStandby(_ network: NetworkID) -> Bool { successor?.network == network && !isMoving }
 
     /// When one is looked for.
-    var standbyMoment: Instant? { isStandbyWanted ? standby.next : nil }
+    var standbyMoment: Instant? { isStandbyWanted ? scans[.standby].due : nil }
 
     private var isStandbyWanted: Bool {
         settings.keepsStandby && isSpareReady && successor == nil && networks.count > 1
@@ -56,19 +30,22 @@ extension FailoverPolicy {
 
     /// Joins the best other network that was seen just now, or scans for one.
     mutating func seekStandby(beside link: Link) {
-        guard isStandbyWanted, command == nil, canScan, let next = standby.next, next <= now else { return }
-        if let best = bestStandby(beside: link, since: now - Standby.freshness) {
-            standby.lookAgain(at: now)
+        guard isStandbyWanted, command == nil, scans.isDue(.standby, at: now) else { return }
+        if let best = bestStandby(beside: link, since: now - Self.standbyFreshness) {
+            scanForStandby(at: now)
             join(best.network.id, at: best.bss, purpose: .standby, cause: .standby)
             return
         }
         let places = places(besides: link.network)
-        guard !standby.hasScanned, !places.isEmpty else { return standby.failed(at: now) }
-        if let later = orderScan(places, reason: .standby) {
-            standby.wait(until: later)
-        } else {
-            standby.hasScanned = true
-        }
+        guard scans[.standby].count == 0, !places.isEmpty else { return standbyFailed() }
+        orderScan(places, for: .standby, as: .standby)
+    }
+
+    mutating func scanForStandby(at moment: Instant?) { scans[.standby] = ScanPlanner.Entry(due: moment) }
+
+    mutating func standbyFailed() {
+        scanForStandby(at: now + Self.standbyRetry.wait(after: standbyFailures))
+        standbyFailures += 1
     }
 
     /// Another network under another name: what ends the one ends the other otherwise.
@@ -90,13 +67,14 @@ extension FailoverPolicy {
                 Link(
                     network: attempt.network, accessPoint: accessPoint, since: now, epoch: attempt.epoch,
                     cause: .standby)))
-        standby.standsBy(at: now)
+        scanForStandby(at: nil)
     }
 
     /// The network that stood by is gone, or of no use.
     mutating func standbyEnded() {
+        if let link = successor?.link, now - link.since >= Self.lastingStandby { standbyFailures = 0 }
         giveUpSuccessor()
-        standby.ended(at: now)
+        standbyFailed()
     }
 
     mutating func foundOfStandby(_ finding: LinkMachine.Finding, on link: Link) {
