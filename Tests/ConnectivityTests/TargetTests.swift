@@ -91,7 +91,7 @@ struct TargetTests {
 
     @Test func aMeteredConnectionIsCheckedLessOften() {
         let stretched = KeepAlive().stretched(by: 10)
-        #expect(stretched.idle == .seconds(40) && stretched.application == .seconds(300))
+        #expect(stretched.idle == .seconds(40) && stretched.application == .seconds(60))
         #expect(stretched.detection == .seconds(42))
         #expect(stretched.applicationLimit == KeepAlive().applicationLimit)
         #expect(KeepAlive().stretched(by: 1) == KeepAlive() && KeepAlive().stretched(by: 0) == KeepAlive())

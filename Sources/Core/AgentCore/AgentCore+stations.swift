@@ -50,8 +50,11 @@ extension AgentCore {
     }
 
     private func hasAddress(_ station: StationID) -> Bool {
-        guard let facts = kernel.stations[station], let gate = stations[station]?.staleAddresses else { return false }
-        return gate.isReady(addresses: facts.addresses, routes: facts.routes)
+        guard let facts = kernel.stations[station], let state = stations[station] else { return false }
+        // A static IPv6 address is used beside others, and is there even if no router is.
+        let beside = state.addressed?.fixedIPv6?.address.bytes
+        return state.staleAddresses.isReady(
+            addresses: facts.addresses.filter { $0.bytes != beside }, routes: facts.routes)
     }
 
     // MARK: Actions of the policy

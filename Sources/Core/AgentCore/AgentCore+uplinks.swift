@@ -17,8 +17,8 @@ struct UplinkChoice: Sendable {
     var isAtWork = false
 }
 
-// The traffic goes over the first uplink, in the kernel's order, that is proven to lead on. If none is, the kernel's
-// choice carries it, or Wi-Fi if only the former has failed.
+// The traffic goes over the first uplink, in the kernel's order, that a check has shown to reach the required level
+// ("leads on"). Without one, the kernel's choice carries it, or Wi-Fi if that choice has failed and Wi-Fi has not.
 extension AgentCore {
     /// Candidates in the kernel's order, without the station that is not in use.
     private var uplinkOrder: [UplinkCandidate] {
@@ -76,7 +76,7 @@ extension AgentCore {
             case (.failed?, .failed), (.recovering?, .failed): break
             case (_, .failed(let problem)):
                 log(.warning, "\(uplink.interface) does not reach the required level: \(problem.rawValue)")
-            case (_, .recovering): log(.info, "\(uplink.interface) answers again, and counts once it has proven itself")
+            case (_, .recovering): log(.info, "\(uplink.interface) answers again, and is trusted after more checks")
             case (.failed?, .leadsOn), (.recovering?, .leadsOn):
                 log(.notice, "\(uplink.interface) reaches the required level again")
             case (_, .leadsOn): log(.debug, "\(uplink.interface) reaches the required level")
@@ -85,8 +85,8 @@ extension AgentCore {
         checkRoutes()
     }
 
-    /// First uplink that leads on. Without one, the kernel's choice and Wi-Fi count until they have failed, then one
-    /// that answers again.
+    /// Returns the first uplink that leads on. Without one, returns the kernel's choice or Wi-Fi if it has not failed,
+    /// else a failed uplink that answers again.
     private func bestUplink(_ order: [UplinkCandidate]) -> UplinkCandidate? {
         order.first { leadsOn($0) == true }
             ?? order.first { leadsOn($0) == nil && ($0 == order.first || isStation($0)) }
@@ -125,8 +125,8 @@ extension AgentCore {
         emit(.publish(.decision(entry)))
     }
 
-    /// Returns the uplinks up to the first that leads on. Further ones would cost traffic without an effect. Wi-Fi that
-    /// is not proven yet ends them too, unless one after it leads on and carries the traffic meanwhile.
+    /// Returns the uplinks to check: those up to the first that leads on. Checks of further ones would have no effect.
+    /// Wi-Fi without a result ends the list too, unless a later uplink leads on and carries the traffic meanwhile.
     private func uplinksToCheck(_ order: [UplinkCandidate]) -> [UplinkCandidate] {
         guard order.count > 1 || !policy.networks.isEmpty else { return [] }
         let isAnyProven = order.contains { leadsOn($0) == true }

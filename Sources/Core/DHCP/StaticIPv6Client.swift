@@ -49,7 +49,7 @@ extension StaticIPv6Client {
         case (.roamed, .pausing(let address, _)): return use(address)
         case (.timer, .pausing(let address, let end)): return end <= now ? use(address) : []
         case (.failed(let problem), .used(let address)):
-            // The former address of the interface may be meant.
+            // Ignores a conflict of the interface's former address.
             if case .conflict(let other) = problem, other != address.address { return [] }
             state = .pausing(address, until: now + Self.pauses.wait(after: failures))
             failures += 1

@@ -88,7 +88,8 @@ final class StationAddresses {
                 ipv4: try IPv4Runner(interface: index, metric: metric, settings: settings) { [weak self] in
                     self?.handle($0)
                 },
-                ipv6: try IPv6Runner(interface: index, metric: metric, settings: settings) { [weak self] in
+                ipv6: try IPv6Runner(interface: index, metric: metric + Self.beforeAdvertised, settings: settings) {
+                    [weak self] in
                     self?.handle($0)
                 })
         } catch {
@@ -96,6 +97,10 @@ final class StationAddresses {
         }
         return clients
     }
+
+    /// Takes the metric of a static IPv6 route from 600 to just below that of advertised routes, which
+    /// `altnet-interface` sets to 2048 and 2058. A cable's is 1024 at most and goes first.
+    private static let beforeAdvertised = 1447
 
     private func siblings(of link: NetworkInterface) -> Set<HardwareAddress> {
         Set(routes.links.values.filter { $0.index != link.index }.compactMap(\.hardware))

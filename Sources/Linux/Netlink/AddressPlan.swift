@@ -192,8 +192,9 @@ extension NetlinkRequest {
             route.source.family.number, UInt8(clamping: route.prefixLength), 0, 0, UInt8(RT_TABLE_UNSPEC.rawValue),
             LeasedRoute.maker, UInt8(scope.rawValue), UInt8(RTN_UNICAST),
         ]
-        // Set, because the kernel does not search the interface's own table for the route to the gateway.
-        header.append(number: UInt32(route.gateway == nil ? 0 : RTNH_F_ONLINK))
+        // Set for IPv4, because the kernel does not search the interface's own table for the route to the gateway. For
+        // IPv6 the kernel would search the routes of other interfaces, too, and refuse the gateway.
+        header.append(number: UInt32(route.gateway == nil || !route.source.isIPv4 ? 0 : RTNH_F_ONLINK))
         var request = NetlinkRequest(type: UInt16(isNew ? RTM_NEWROUTE : RTM_DELROUTE), fixedPart: header)
         // Omits NLM_F_REPLACE, which would replace another interface's route, and NLM_F_EXCL, which would refuse a
         // second one.

@@ -92,9 +92,9 @@ struct HeardAccessPoints {
     }
 }
 
-/// Information elements of a beacon or probe response (IEEE 802.11-2020, 9.4.2); network name, security,
-/// mobility domain and load.
-/// The sender is untrusted: a truncated element ends the list, and the first of duplicate elements counts.
+/// Information elements of a beacon or probe response (IEEE 802.11-2020, 9.4.2), limited to network name,
+/// security, mobility domain and channel load. The sender is untrusted: a truncated element ends the list, and of
+/// duplicate elements the first counts.
 struct InformationElements: Hashable {
     /// SSID; nil for a hidden name: the element is absent, empty, all zeros or invalid.
     private(set) var ssid: SSID?

@@ -3,8 +3,8 @@ import Failover
 
 /// Rules for metered links, whose traffic is limited or paid by volume.
 package enum Metering {
-    /// Factor between the intervals on a metered link and on another: of routine checks over the internet and of
-    /// keep-alives of the targets.
+    /// Factor by which a metered link lengthens the intervals of routine checks over the internet, and of keep-alives
+    /// of connections to targets.
     package static let factor = 10
 
     /// Decides whether the traffic over an uplink is metered.
@@ -32,7 +32,7 @@ struct RoutineProbes: Sendable {
     mutating func record(_ event: PolicyEvent, at now: Instant) {
         switch event {
         case .probed(let epoch, .online): success = (epoch, now)
-        case .probed, .doubted, .signingIn, .resumed, .switchTo, .linkFound, .supplicant: success = nil
+        case .probed, .doubted, .signingIn, .resumed, .switchTo, .linkFound, .supplicant, .settings: success = nil
         default: break
         }
     }

@@ -7,7 +7,8 @@ package enum UplinkVerdict: Hashable, Sendable {
     case leadsOn
     /// The uplink does not reach the required level, because of this problem.
     case failed(ReachProblem)
-    /// The uplink failed, and reaches the required level again, but not for long enough. It is used if none leads on.
+    /// The uplink failed and reaches the required level again, but not for long enough yet. It is used if all others
+    /// have failed.
     case recovering
 }
 

@@ -104,7 +104,7 @@ package struct UplinkValidation: Sendable {
         doWhatIsDue()
     }
 
-    /// Returns the judgement of a new uplink, with its history if it is back: a cable may flap.
+    /// Returns the judgement of a new uplink. One that is back keeps its failures, because a cable may flap.
     private func judgement(of uplink: UplinkCandidate) -> UplinkJudgement {
         guard var judgement = past.last(where: { $0.uplink == uplink })?.judgement else {
             return UplinkJudgement(uplink.kind)

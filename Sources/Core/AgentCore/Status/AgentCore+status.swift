@@ -218,7 +218,7 @@ extension AgentCore {
         package var text: String {
             switch self {
             case .nothingStored: "no network is stored"
-            case .onlyManual: "all stored networks are manual, altnet switch joins one"
+            case .onlyManual: "all stored networks are manual (altnet switch joins one)"
             }
         }
     }

@@ -46,6 +46,12 @@ package struct NetworkRegistry {
                 allowsTKIP: network.options.allowsTKIP,
                 band: network.options.band, bssid: network.options.bssid)
         }
+        // One that may not be joined any more stays joined, with its present options.
+        if let inUse, !seen.contains(inUse), let old = networks[inUse],
+            let stored = state.namedNetworks.first(where: { $0.isSame(as: old) })
+        {
+            networks[inUse] = stored
+        }
         networks = networks.filter { seen.contains($0.key) || $0.key == inUse }
         return known
     }

@@ -29,12 +29,13 @@ public struct KeepAlive: Sendable, Hashable {
     /// Age up to which data or an acknowledgement counts as an answer, at most 10 s.
     public var freshness: Duration { min(idle + interval, Self.longestFreshness) }
 
-    /// Returns these settings with longer intervals between checks. The time limit of an answer stays.
+    /// Returns these settings with longer intervals between checks. The time limit of an answer stays. Requests come at
+    /// least every minute: servers close connections without any after 60 to 75 s, and a new one costs more.
     /// - Parameter factor: 1 or more.
     func stretched(by factor: Int) -> KeepAlive {
         var stretched = self
         stretched.idle = idle * max(1, factor)
-        stretched.application = application * max(1, factor)
+        stretched.application = min(application * max(1, factor), max(application, .seconds(60)))
         return stretched
     }
 

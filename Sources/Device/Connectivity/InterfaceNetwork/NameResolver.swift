@@ -107,9 +107,9 @@ extension NameResolver {
     static func turns(
         _ servers: [NameServer], by way: BoundLoop, thenBy otherWay: BoundLoop?
     ) -> [(server: NameServer, way: BoundLoop)] {
-        let first = servers.map { (server: $0, way: way) }
-        guard let otherWay else { return first }
-        return first + servers.filter { !$0.address.isLoopback }.map { (server: $0, way: otherWay) }
+        servers.flatMap { server in
+            [way, server.address.isLoopback ? nil : otherWay].compactMap(\.self).map { (server: server, way: $0) }
+        }
     }
 
     fileprivate static let loopback4 = [IPAddress("127.0.0.1")].compactMap(\.self)

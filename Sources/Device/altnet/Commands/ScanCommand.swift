@@ -13,7 +13,7 @@ struct ScanCommand: DeviceCommand {
 
             PROVIDERS lists the hotspot providers that may serve an open network. The device asks them after each \
             scan: the next scan shows their answers, or --no-scan. LOAD is the share of time in which the channel is \
-            busy, if an access point says it.
+            busy, if an access point announces it.
             """)
 
     @OptionGroup var connection: ConnectionOptions

@@ -15,7 +15,7 @@ struct HooksCommand: AsyncParsableCommand {
             change as its argument and in $ALTNET_CHANGE:
 
               online   the device reaches what its settings require, and has checked that
-              offline  it does not, or not any more
+              offline  it does not reach that, or no longer does
               network  another Wi-Fi network, or traffic over another uplink
               address  other addresses
               portal   a captive portal holds the device up, or no longer does

@@ -142,7 +142,7 @@ extension StoredLease {
     /// The lease without invalid name servers; nil if the lease is invalid.
     var normalised: StoredLease? {
         guard (try? StaticAddress(address: address, prefixLength: prefixLength)) != nil,
-            server.isIPv4, server.isHost, hardware.isInterface,
+            address.isIPv4, server.isIPv4, server.isHost, hardware.isInterface,
             gateway.map({ $0.isIPv4 && $0.isHost && $0 != address }) ?? true,
             gatewayHardware.map({ gateway != nil && $0.isInterface }) ?? true
         else { return nil }
