@@ -47,13 +47,15 @@ extension KeyedDecodingContainer {
     /// Reads a static address.
     /// - Throws: `ProtocolError` with the code `invalidAddress` for an address of another family.
     func staticAddress(of family: AddressFamily, forKey key: Key) throws -> StaticAddress? {
-        guard let address = try decodeIfPresent(StaticAddress.self, forKey: key) else { return nil }
-        guard address.address.family == family else {
-            throw ProtocolError(
-                StaticAddressError.family(address.address),
-                at: codingPath + [key, StaticAddress.CodingKeys.address])
+        guard contains(key), try !decodeNil(forKey: key) else { return nil }
+        // The family is checked before the gateway, which must be of the same one.
+        let member = StaticAddress.CodingKeys.address
+        let text = try nestedContainer(keyedBy: StaticAddress.CodingKeys.self, forKey: key)
+            .decode(String.self, forKey: member)
+        if let address = IPAddress(text.prefix { $0 != "/" }), address.family != family {
+            throw ProtocolError(StaticAddressError.family(address), at: codingPath + [key, member])
         }
-        return address
+        return try decode(StaticAddress.self, forKey: key)
     }
 }
 
