@@ -141,7 +141,6 @@ private final class RouterNetwork {
             """
             timeout 5 sh -c 'while ip -6 address show dev wlan0 | grep -q 2001:db8:a:; do sleep 0.005; done'
             [ $(ip -6 address show dev wlan0 scope global | grep -c inet6) = 2 ]
-            timeout 5 sh -c 'while ip -6 route | grep -qE "proto ra|2001:db8:a:"; do sleep 0.005; done'
             ip -6 route | grep 2001:db8:cc::/64
             ip -6 route | grep 2001:db8:dd::/64
             ip -6 route | grep 2001:db8:ee::/64
