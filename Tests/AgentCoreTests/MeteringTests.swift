@@ -7,7 +7,7 @@ import Testing
 
 @testable import AgentCore
 
-/// Which traffic is metered, and which checks come later for it.
+/// Tests of which traffic is metered, and which checks come later for it.
 @Suite struct MeteringTests {
     private static let start = Instant(milliseconds: 1_000_000)
     private static let interval = PolicySettings.Validation().interval

@@ -153,8 +153,8 @@ import Testing
         #expect(StoredState(cells: state.cells(keepingSlotsOf: [:])) == state.normalised())
     }
 
-    /// Leases included, which come by themselves. What the owner sets, static addresses and options, may take another
-    /// sector.
+    /// Leases are included, because no owner sets them. Static addresses and options, which the owner sets, may take
+    /// another sector.
     @Test(arguments: [(false, false, 3760), (true, false, 5305), (true, true, 7345)])
     func theLargestStateFitsIntoASector(hasAddresses: Bool, hasOptions: Bool, bytes: Int) throws {
         let servers = ["2001:db8::51", "2001:db8::52", "2001:db8::53"].compactMap { IPAddress($0) }

@@ -54,8 +54,8 @@ package enum Bounds {
     /// From the command, without the time that the app may take to confirm.
     package static let outcome = Duration.seconds(400)
     package static let switchesPerHour = 16
-    /// The same where every network is below the minimum signal, so that every link is about to break, or where
-    /// measurements scatter by more than 5 dB.
+    /// Bound if every network is below the minimum signal, so that every link is about to break, or if measurements
+    /// scatter by more than 5 dB.
     package static let switchesPerHourAtMost = 30
     package static let wakesPerHour = 720
     /// For 64 wake-ups with nothing in between.

@@ -37,7 +37,7 @@ struct Search: Sendable, Hashable {
     /// A try failed.
     mutating func failed(because cause: PolicyDecision.Cause) { (self.cause, hasScanned) = (cause, false) }
 
-    /// - Parameter isQuick: whether the scan is of one channel or a few, and followed by a wider one at once if it shows
+    /// - Parameter isQuick: whether the scan is of one channel or a few, and a wider one follows at once if it shows
     ///   nothing good.
     mutating func scans(isQuick: Bool) {
         hasScanned = true

@@ -56,8 +56,8 @@ public struct KnownNetwork: Hashable, Sendable, Codable {
         (self.band, self.bssid) = (band, bssid)
     }
 
-    /// Whether `bss` is an access point of this network that may be joined: it has its name, offers what the device asks
-    /// of it, and the owner has not excluded it.
+    /// Whether `bss` is an access point of this network that may be joined: it has the network's name, offers what the
+    /// device asks of it, and the owner has not excluded it.
     package func matches(_ bss: BSS) -> Bool {
         bss.ssid == ssid && permits(bss.bssid, bss.frequency) && isOfItsKind(bss) && refusal(of: bss) == nil
     }

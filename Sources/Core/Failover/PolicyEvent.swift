@@ -68,8 +68,8 @@ public enum PolicyEvent: Sendable, Equatable, Codable {
     /// A provider is signing in over the link with this epoch, and reports the result with `.probed`, by then at the
     /// latest.
     case signingIn(epoch: UInt64, until: Instant)
-    /// The probe of the link with this epoch was not made, because the budget allows no question before then, or because
-    /// the network is metered. It says nothing, for or against.
+    /// The probe of the link with this epoch was not made, because the budget allows no question before then or the
+    /// network is metered. It says nothing, for or against.
     case postponed(epoch: UInt64, until: Instant)
 
     /// A user or an app wants the device on this network. With `confirmWithin` the switch stands only if `.confirmed`

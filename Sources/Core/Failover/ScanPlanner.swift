@@ -4,7 +4,7 @@ import AgentModel
 ///
 /// The planner knows no networks. The policy says what a scan is for, and on which channels.
 struct ScanPlanner: Sendable {
-    /// What scans are needed for.
+    /// Reason for a scan.
     enum Need {
         /// Find a network to join: on known channels, or on all.
         case known, full
