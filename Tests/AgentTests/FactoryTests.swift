@@ -239,7 +239,7 @@ import Testing
             #expect(found == scope)
             // A second cut in some of them: in all of them it would take minutes.
             var again: [SimulatedDisk] = []
-            if index % 17 == 0 {
+            if index % 53 == 0 {
                 again = try Self.cuts(copy) { try Self.reset(found, $0) }
             } else {
                 try Self.reset(found, copy)

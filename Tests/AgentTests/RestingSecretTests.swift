@@ -7,12 +7,12 @@ import Testing
 
 @testable import Agent
 
-/// After a day's requests no password and no key is in the agent's memory but where `Secret` keeps it: the program as
+/// After many requests no password and no key is in the agent's memory but where `Secret` keeps it: the program as
 /// it runs, with the environment that `altnet.service` gives it.
 @Suite(.timeLimit(.minutes(10))) struct RestingSecretTests {
-    private static let statusRequests = 17_280
+    private static let statusRequests = 1_440
 
-    @Test func afterADaysRequests() async throws {
+    @Test func afterManyRequests() async throws {
         let agent = try RunningProgram()
         let unix = try await agent.connect()
         var secrets = ["the local key": agent.localKey]

@@ -22,13 +22,13 @@ import Testing
     @Test func mutatedCells() throws {
         var random = SeededRandom(seed: 2)
         var accepted = 0
-        for _ in 0..<5000 {
+        for _ in 0..<1000 {
             var cells = try StoredState.arbitrary(using: &random).cells(keepingSlotsOf: [:])
             for _ in 0..<Int.random(in: 1...3, using: &random) { mutate(&cells, using: &random) }
             if expectSound(cells) { accepted += 1 }
         }
         #expect(accepted > 0, "a bit in a password or a number makes another valid state")
-        #expect(accepted < 4000)
+        #expect(accepted < 800)
     }
 
     @Test func cellsOfNothingButNoise() {

@@ -46,7 +46,7 @@ import Testing
     /// A change of keys that was cut short is decided on what is certain only: each of the two keys is kept until then.
     @Test func aKeyChangeIsNotDecidedInDoubt() throws {
         var random = SeededRandom(seed: 10)
-        let (board, states) = try usedBoard(commits: 20)
+        let (board, states) = try usedBoard(commits: 6)
         let store = try board.open()
         var copies: [SimulatedBoard] = []
         board.onOperation = { copies += [board.afterKill(using: &random), board.afterPowerCut(using: &random)] }
