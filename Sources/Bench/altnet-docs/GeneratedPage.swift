@@ -51,7 +51,7 @@ struct GeneratedPage {
                     Part("fuzz-runs", FuzzTables.runs(keeping: try repository.text(of: "Docs/results/fuzzing.md"))),
                 ])),
             GeneratedPage(
-                path: "Docs/contributor/failover-rules.md",
+                path: "Docs/reference/policy-settings.md",
                 content: .parts([Part("policy-settings", try PolicySettingsTable.text())])),
             GeneratedPage(
                 path: "Docs/contributor/architecture.md",

@@ -21,9 +21,10 @@ enum PolicySettingsTable {
         }
         if let name = meanings.keys.min() { throw WrongMeaning(name: name) }
         return """
-            Values are as `set` in a [scenario](simulator.md#the-format) and `altnet-lab replay --set` take them. A wait
-            has two: it grows from `first` to `last`. A program in parentheses is the source of a value; the others are
-            altnet's own. The policy refuses settings that contradict each other.
+            The [failover rules](../contributor/failover-rules.md) say where each one applies. Values are as `set` in a
+            [scenario](../contributor/simulator.md#the-format) and `altnet-lab replay --set` take them. A wait has two:
+            it grows from `first` to `last`. A program in parentheses is the source of a value; the others are altnet's
+            own. The policy refuses settings that contradict each other.
 
             \(Markdown.table(["setting", "default", "meaning"], rows))
             """
