@@ -247,8 +247,8 @@ let package = Package(
             on: [
                 "Agent", "AgentModel", "AppProtocol", "AppServer", "BrokerIO", "CNetlink", "Connectivity",
                 "ConnectivitySupport", "DNS", "DeveloperDevice", "Hotspots", "Linux", "MQTTBridge", "Netlink",
-                "NetworkNamespaces", "PipedPrograms", "Simulation", "TestTime", "altnet", "altnet-mqtt", nioCore,
-                nioPosix, nioSSL, nioTLS,
+                "NetworkNamespaces", "PipedPrograms", "Randomness", "Simulation", "TestTime", "altnet", "altnet-mqtt",
+                nioCore, nioPosix, nioSSL, nioTLS,
             ]),
         // What puts threads into other network namespaces, and therefore has a process of its own.
         tests(
@@ -277,7 +277,7 @@ let package = Package(
             "DeveloperDeviceTests",
             on: [
                 "AgentModel", "AppClient", "AppProtocol", "DNS", "DeveloperDevice", "Harness", "PipedPrograms",
-                "Simulation",
+                "Randomness", "Simulation",
             ]),
         tests(
             "HarnessTests", on: ["AgentModel", "AppProtocol", "AppServer", "Harness", "JSONValues", nioCore, nioPosix]),

@@ -4,6 +4,7 @@ import ConnectivitySupport
 import Foundation
 import JSONValues
 import PipedPrograms
+import Randomness
 import Testing
 
 /// The bridge as a program, between a device with the real core and server and a real mosquitto.
@@ -307,7 +308,8 @@ struct BridgeTests {
     // MARK: Bad input
 
     /// Each connection ends in another way; then the broker is as it should be.
-    @Test func aBrokerThatLies() async throws {
+    @Test(.enabled(if: Rounds.areAll, "make thorough runs it"))
+    func aBrokerThatLies() async throws {
         try await BridgeBench.run { bench in
             let hostile = try HostileBroker(port: bench.port)
             let bridge = try bench.startBridge(["KEEPALIVE_S": "10"])

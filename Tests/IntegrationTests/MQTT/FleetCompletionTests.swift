@@ -1,5 +1,6 @@
 import Foundation
 import PipedPrograms
+import Randomness
 import Testing
 
 private let altnetProgram =
@@ -70,7 +71,9 @@ struct FleetCompletionTests {
                 """))
     }
 
-    @Test(.enabled(if: PipedProgram.path(of: "fish") != nil, "fish is not installed"))
+    @Test(
+        .enabled(if: PipedProgram.path(of: "fish") != nil, "fish is not installed"),
+        .enabled(if: Rounds.areAll, "make thorough runs it"))
     func fishCompletesThem() async throws {
         let asked = Self.lines.map { "echo (complete -C '\($0.line)' | string replace -r '\\t.*' '')\n" }.joined()
         expect(
@@ -79,7 +82,9 @@ struct FleetCompletionTests {
     }
 
     /// zsh completes for a person alone: a shell inside of the shell has a terminal.
-    @Test(.enabled(if: PipedProgram.path(of: "zsh") != nil, "zsh is not installed"))
+    @Test(
+        .enabled(if: PipedProgram.path(of: "zsh") != nil, "zsh is not installed"),
+        .enabled(if: Rounds.areAll, "make thorough runs it"))
     func zshCompletesThem() async throws {
         // Of a file's name it draws the rest alone, in pieces.
         for (line, words) in Self.lines where !words.contains("scripts/") {
