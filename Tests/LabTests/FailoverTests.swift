@@ -316,7 +316,7 @@ extension Radios {
         /// Eight networks of the right name and a wrong key, all stronger than the real one, on its channel and on
         /// others; the real one is cut for a moment.
         // covers: seed/one-failed-handshake
-        @Test func roguesDoNotLockTheRealOneOut() async throws {
+        @Test(.extended) func roguesDoNotLockTheRealOneOut() async throws {
             try await scenario("rogues of the right name", accessPoints: 5) { lab in
                 let home = try await lab.accessPoint(
                     "HomeNet", security: .wpa2("home-password"), channel: 1, signal: -60)
