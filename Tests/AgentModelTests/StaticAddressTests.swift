@@ -27,6 +27,25 @@ import Testing
         #expect(throws: StaticAddressError.prefixLength(length)) { try StaticAddress(text) }
     }
 
+    /// Every other part is wrong for the required family, too.
+    @Test(arguments: [
+        ("192.168.1.20/24", AddressFamily.ipv6), ("192.168.1.20/64", .ipv6), ("::ffff:192.168.1.20/120", .ipv6),
+        ("2001:db8::20/64", .ipv4), ("fe80::20/129", .ipv4),
+    ])
+    func checksTheFamilyFirst(text: String, family: AddressFamily) throws {
+        let address = try #require(IPAddress(text.prefix { $0 != "/" }))
+        let gateway = try #require(IPAddress(family == .ipv4 ? "2001:db8::1" : "192.168.1.1"))
+        #expect(throws: StaticAddressError.family(address)) {
+            try StaticAddress(text, family: family, gateway: gateway)
+        }
+    }
+
+    @Test(arguments: [("192.168.1.20/24", AddressFamily.ipv4), ("2001:db8::20/64", .ipv6)])
+    func acceptsTheFamily(text: String, family: AddressFamily) throws {
+        let address = try StaticAddress(text, family: family)
+        #expect(address.text == text)
+    }
+
     @Test(arguments: [
         "192.168.1.0/24", "192.168.1.255/24", "224.0.0.20/24", "2001:db8::/64", "fe80::20/64", "ff02::20/64", "::1/64",
         "::/64",

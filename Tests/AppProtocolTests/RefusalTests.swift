@@ -172,12 +172,14 @@ import Testing
         (#""ipv6":{"address":"2001:db8::20/64"},"slaac":true"#, "slaac", .malformed),
         (#""ipv6":"2001:db8::20/64""#, "ipv6", .malformed),
         (#""ipv6":{"address":"192.168.1.20/24"}"#, "ipv6.address", .invalidAddress),
+        (#""ipv6":{"address":"192.168.1.20/24","gateway":"192.168.1.1"}"#, "ipv6.address", .invalidAddress),
         (#""ipv6":{"address":"2001:db8::20"}"#, "ipv6.address", .invalidAddress),
         (#""ipv6":{"address":"2001:db8::20/129"}"#, "ipv6.address", .invalidAddress),
         (#""ipv6":{"address":"fe80::20/64"}"#, "ipv6.address", .invalidAddress),
         (#""ipv6":{"address":"2001:db8::20/64","gateway":"2001:db9::1"}"#, "ipv6.gateway", .invalidAddress),
         (#""ipv6":{"address":"2001:db8::20/64","nameServers":["::"]}"#, "ipv6.nameServers[0]", .invalidAddress),
         (#""address":{"address":"2001:db8::20/64"}"#, "address.address", .invalidAddress),
+        (#""address":{"address":"2001:db8::20/64","gateway":"2001:db8::1"}"#, "address.address", .invalidAddress),
     ])
     func refusesImpossibleOptions(members: String, field: String, code: ErrorCode) throws {
         let rejected = #expect(throws: RejectedRequest.self) { try change(members) }

@@ -54,10 +54,32 @@ import Testing
         #expect(client.deadline == nil)
     }
 
-    @Test mutating func anotherAddressIsNotMeant() {
+    @Test mutating func aConflictOfAnotherAddressIsIgnored() {
         _ = client.handle(.use(address), at: now)
         #expect(client.handle(.failed(.conflict(other.address)), at: now) == [])
         #expect(client.address == address)
+    }
+
+    @Test mutating func aClaimOfASiblingEndsDuplicateDetection() {
+        _ = client.handle(.use(address), at: now)
+        #expect(client.handle(.claimedBySibling(other.address), at: now) == [] && client.detectsDuplicates)
+        #expect(client.handle(.claimedBySibling(address.address), at: now) == [.set(address)])
+        #expect(client.address == address && !client.detectsDuplicates && client.deadline == nil)
+        // The kernel reports the removal of the address that it has checked.
+        #expect(client.handle(.failed(conflict), at: now) == [])
+        #expect(client.handle(.claimedBySibling(address.address), at: now) == [])
+        #expect(client.address == address)
+        // The next link is checked again.
+        #expect(client.handle(.use(nil), at: now) == [.set(nil)])
+        #expect(client.handle(.use(address), at: now) == [.set(address)])
+        #expect(client.detectsDuplicates)
+    }
+
+    @Test mutating func aSiblingHasNoPartInAPause() {
+        _ = client.handle(.use(address), at: now)
+        _ = client.handle(.failed(conflict), at: now)
+        #expect(client.handle(.claimedBySibling(address.address), at: now) == [])
+        #expect(client.address == nil && client.deadline != nil)
     }
 
     @Test mutating func disabledIPv6IsReportedOnceForALink() {

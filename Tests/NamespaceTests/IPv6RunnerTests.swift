@@ -79,9 +79,12 @@ private final class RouterNetwork {
         try FileManager.default.removeItem(atPath: folder)
     }
 
-    func runner() throws -> IPv6Runner {
+    /// - Parameter sibling: address of another interface of the device.
+    func runner(sibling: IPAddress? = nil) throws -> IPv6Runner {
         let journal = journal
-        return try device.within { try IPv6Runner(interface: Self.index, metric: 600) { journal.record($0) } }
+        return try device.within {
+            try IPv6Runner(interface: Self.index, metric: 600, isOfSibling: { $0 == sibling }) { journal.record($0) }
+        }
     }
 
     func configuration(where matches: @escaping (NetworkConfiguration) -> Bool) async throws -> NetworkConfiguration {
@@ -141,6 +144,7 @@ private final class RouterNetwork {
             """
             timeout 5 sh -c 'while ip -6 address show dev wlan0 | grep -q 2001:db8:a:; do sleep 0.005; done'
             [ $(ip -6 address show dev wlan0 scope global | grep -c inet6) = 2 ]
+            timeout 5 sh -c 'while ip -6 route | grep -qE "proto ra|2001:db8:a:"; do sleep 0.005; done'
             ip -6 route | grep 2001:db8:cc::/64
             ip -6 route | grep 2001:db8:dd::/64
             ip -6 route | grep 2001:db8:ee::/64
@@ -313,6 +317,33 @@ private final class RouterNetwork {
         #expect(network.problems == [problem])
         runner.use(nil)
         try network.device.runBlocking(Self.isGone)
+        try await network.end()
+    }
+
+    @Test func aStaticAddressOfASiblingIsUsed() async throws {
+        let network = try await RouterNetwork()
+        try await network.device.run(
+            """
+            ip link add wlan1 type veth peer name ap1
+            ip link set ap1 netns \(network.router.path)
+            ip link set wlan1 up; ip address add 2001:db8:a::20/64 dev wlan1 nodad
+            """)
+        try await network.router.run("ip link set ap1 master bra; ip link set ap1 up")
+        let address = try StaticAddress("2001:db8:a::20/64")
+        let runner = try network.runner(sibling: address.address)
+        try await network.connect(to: "a")
+        runner.linkUp(hardware: RouterNetwork.hardware, isAnother: true)
+        runner.use(address)
+        try await network.device.run(
+            """
+            timeout 20 sh -c \
+              'until ip -6 address show dev wlan0 | grep "2001:db8:a::20/64 .*nodad"; do sleep 0.01; done'
+            ip -6 route | grep '^2001:db8:a::/64 dev wlan0 proto dhcp metric 600'
+            ip -6 address show dev wlan1 | grep 2001:db8:a::20/64
+            """)
+        #expect(network.problems == [])
+        runner.use(nil)
+        try network.device.runBlocking("! ip -6 address show dev wlan0 | grep 2001:db8:a::20")
         try await network.end()
     }
 

@@ -86,13 +86,14 @@ import Testing
         let way = try #require(AdvertisedRoute(try Self.route(destination: nil, gateway: router, maker: "09"), on: 7))
         #expect(way.destination == nil && way.metric == 256 && way.gateway?.count == 16)
         let prefix = try #require(AdvertisedRoute(try Self.route(maker: "02", expires: "e8030000"), on: 7))
-        #expect(prefix.prefixLength == 64 && prefix.gateway == nil)
+        #expect(prefix.prefixLength == 64 && prefix.gateway == nil && prefix.isOfPrefix && !way.isOfPrefix)
+        // Unlimited lifetime: without an expiry.
+        #expect(try #require(AdvertisedRoute(try Self.route(maker: "02"), on: 7)).isOfPrefix)
         let request = NetlinkRequest.remove(way, on: 7).encoded(flags: 0, sequence: 1, port: 0)
         let written = try #require(Array(NetlinkDatagram(request)).first)
         #expect(written.type == 25 && RouteDescription(written.payload)?.metric == 256)
-        // A static one, the kernel's of a static address, the link-local one, another link's, one of DHCP, a blackhole.
+        // A static one, the link-local one, another link's, one of DHCP, a blackhole.
         #expect(AdvertisedRoute(try Self.route(maker: "04", expires: "e8030000"), on: 7) == nil)
-        #expect(AdvertisedRoute(try Self.route(maker: "02"), on: 7) == nil)
         #expect(
             AdvertisedRoute(
                 try Self.route(
@@ -134,6 +135,13 @@ import Testing
         #expect(reports.dropFirst().allSatisfy { $0.destination == nil && $0.prefixLength == 0 })
         #expect(reports.allSatisfy { $0.metric == 600 })
         #expect(zip(reports, plan.routes).allSatisfy { $0.isSame(as: $1) })
+        // Optimistic duplicate detection, or none; a change takes a new address.
+        #expect(message.attributes(after: 8)[8]?.number(as: UInt32.self) == 0x204)
+        let unchecked = IPv6AddressPlan(fixed, on: 7, metric: 600, detectsDuplicates: false)
+        let other = try #require(
+            Array(NetlinkDatagram(NetlinkRequest.set(unchecked, on: 7).encoded(flags: 0, sequence: 1, port: 0))).first)
+        #expect(other.attributes(after: 8)[8]?.number(as: UInt32.self) == 0x202)
+        #expect(!unchecked.isSameAddress(as: plan) && unchecked.routes == plan.routes)
         let next = IPv6AddressPlan(fixed, on: 7, metric: 610)
         #expect(!zip(reports, next.routes).contains { $0.isSame(as: $1) })
     }

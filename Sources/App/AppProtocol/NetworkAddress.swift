@@ -1,38 +1,9 @@
 import AgentModel
 
 /// JSON of an address: `{"address":"192.168.1.20/24","gateway":"192.168.1.1","nameServers":["192.168.1.1"]}`.
-extension StaticAddress: Codable {
+extension StaticAddress: Encodable {
     fileprivate enum CodingKeys: String, CodingKey {
         case address, gateway, nameServers
-    }
-
-    public init(from decoder: any Decoder) throws {
-        let container = try decoder.container(keyedBy: CodingKeys.self)
-        let address = try container.decode(String.self, forKey: .address)
-        let path = decoder.codingPath
-        let gateway = try container.decodeIfPresent(String.self, forKey: .gateway).map { text in
-            try IPAddress(text, at: path + [CodingKeys.gateway])
-        }
-        let texts = try container.decodeIfPresent([String].self, forKey: .nameServers) ?? []
-        guard texts.count <= Self.maximumServers else {
-            throw ProtocolError(StaticAddressError.tooManyServers(texts.count), at: path + [CodingKeys.nameServers])
-        }
-        let nameServers = try texts.enumerated().map { index, text in
-            try IPAddress(text, at: path + [CodingKeys.nameServers, ListIndex(index)])
-        }
-        do throws(StaticAddressError) {
-            try self.init(address, gateway: gateway, nameServers: nameServers)
-        } catch {
-            let member: [any CodingKey] =
-                switch error {
-                case .address, .notation, .family, .prefixLength: [CodingKeys.address]
-                case .gateway: [CodingKeys.gateway]
-                case .nameServer(let server):
-                    [CodingKeys.nameServers] + (nameServers.firstIndex(of: server).map { [ListIndex($0)] } ?? [])
-                case .tooManyServers: [CodingKeys.nameServers]
-                }
-            throw ProtocolError(error, at: path + member)
-        }
     }
 
     public func encode(to encoder: any Encoder) throws {
@@ -45,17 +16,36 @@ extension StaticAddress: Codable {
 
 extension KeyedDecodingContainer {
     /// Reads a static address.
-    /// - Throws: `ProtocolError` with the code `invalidAddress` for an address of another family.
+    /// - Throws: `ProtocolError` with the code `invalidAddress`, also for an address of another family.
     func staticAddress(of family: AddressFamily, forKey key: Key) throws -> StaticAddress? {
+        typealias Member = StaticAddress.CodingKeys
         guard contains(key), try !decodeNil(forKey: key) else { return nil }
-        // The family is checked before the gateway, which must be of the same one.
-        let member = StaticAddress.CodingKeys.address
-        let text = try nestedContainer(keyedBy: StaticAddress.CodingKeys.self, forKey: key)
-            .decode(String.self, forKey: member)
-        if let address = IPAddress(text.prefix { $0 != "/" }), address.family != family {
-            throw ProtocolError(StaticAddressError.family(address), at: codingPath + [key, member])
+        let container = try nestedContainer(keyedBy: Member.self, forKey: key)
+        let path = codingPath + [key]
+        let address = try container.decode(String.self, forKey: .address)
+        let gateway = try container.decodeIfPresent(String.self, forKey: .gateway).map { text in
+            try IPAddress(text, at: path + [Member.gateway])
         }
-        return try decode(StaticAddress.self, forKey: key)
+        let texts = try container.decodeIfPresent([String].self, forKey: .nameServers) ?? []
+        guard texts.count <= StaticAddress.maximumServers else {
+            throw ProtocolError(StaticAddressError.tooManyServers(texts.count), at: path + [Member.nameServers])
+        }
+        let nameServers = try texts.enumerated().map { index, text in
+            try IPAddress(text, at: path + [Member.nameServers, ListIndex(index)])
+        }
+        do throws(StaticAddressError) {
+            return try StaticAddress(address, family: family, gateway: gateway, nameServers: nameServers)
+        } catch {
+            let member: [any CodingKey] =
+                switch error {
+                case .address, .notation, .family, .prefixLength: [Member.address]
+                case .gateway: [Member.gateway]
+                case .nameServer(let server):
+                    [Member.nameServers] + (nameServers.firstIndex(of: server).map { [ListIndex($0)] } ?? [])
+                case .tooManyServers: [Member.nameServers]
+                }
+            throw ProtocolError(error, at: path + member)
+        }
     }
 }
 

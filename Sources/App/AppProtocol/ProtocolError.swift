@@ -129,7 +129,8 @@ public enum ErrorCode: String, Sendable, CaseIterable {
             "Give a password of 8 to 63 printable ASCII characters, or for a network with WPA3 only 1 to 128 bytes of "
                 + "text."
         case .invalidAddress:
-            "Give an address such as 192.168.1.20/24, as ipv6 such as 2001:db8::20/64, and a gateway in its network."
+            "Give an address with its prefix length, such as 192.168.1.20/24 (in ipv6: 2001:db8::20/64). The gateway "
+                + "must be another host in the same network, or a link-local IPv6 address for ipv6."
         case .invalidEnterprise:
             "Give the method and the identity, a password or a certificate with its key, and the network's authority "
                 + "or, with the system's authorities, the name of its server."

@@ -12,10 +12,13 @@ public struct StaticAddress: Hashable, Sendable {
 
     public static let maximumServers = 3
 
-    /// - Throws: `StaticAddressError` with the invalid part.
+    /// - Parameter family: required family of the address; nil: either.
+    /// - Throws: `StaticAddressError` with the invalid part. The family is checked first.
     public init(
-        address: IPAddress, prefixLength: Int, gateway: IPAddress? = nil, nameServers: [IPAddress] = []
+        address: IPAddress, prefixLength: Int, family: AddressFamily? = nil, gateway: IPAddress? = nil,
+        nameServers: [IPAddress] = []
     ) throws(StaticAddressError) {
+        guard address.family == family ?? address.family else { throw .family(address) }
         guard (8...address.bytes.count * 8).contains(prefixLength) else { throw .prefixLength(prefixLength) }
         guard address.isHost, address.isIPv4 || !address.isLinkLocal, !Self.isEnd(address, of: prefixLength) else {
             throw .address(address)
@@ -46,9 +49,13 @@ public struct StaticAddress: Hashable, Sendable {
 }
 
 extension StaticAddress {
-    /// - Parameter text: Address and prefix length: `192.168.1.20/24` or `2001:db8::20/64`.
+    /// - Parameters:
+    ///   - text: Address and prefix length: `192.168.1.20/24` or `2001:db8::20/64`.
+    ///   - family: required family of the address; nil: either.
+    /// - Throws: `StaticAddressError` with the invalid part. Notation and family are checked first.
     public init(
-        _ text: some StringProtocol, gateway: IPAddress? = nil, nameServers: [IPAddress] = []
+        _ text: some StringProtocol, family: AddressFamily? = nil, gateway: IPAddress? = nil,
+        nameServers: [IPAddress] = []
     ) throws(StaticAddressError) {
         let parts = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         guard parts.count == 2, (1...3).contains(parts[1].count), parts[1].allSatisfy({ 0x30...0x39 ~= $0 }),
@@ -56,7 +63,8 @@ extension StaticAddress {
             let prefixLength = Int(String(decoding: parts[1], as: UTF8.self)),
             !parts[0].contains(UInt8(ascii: "%")), let address = IPAddress(String(decoding: parts[0], as: UTF8.self))
         else { throw .notation }
-        try self.init(address: address, prefixLength: prefixLength, gateway: gateway, nameServers: nameServers)
+        try self.init(
+            address: address, prefixLength: prefixLength, family: family, gateway: gateway, nameServers: nameServers)
     }
 
     public var text: String { "\(address)/\(prefixLength)" }

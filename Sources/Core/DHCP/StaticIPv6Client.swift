@@ -9,6 +9,8 @@ import AgentModel
 /// ```
 public struct StaticIPv6Client {
     private var state = State.idle
+    /// False after the claim of another interface of the device: the address is set without duplicate detection.
+    public private(set) var detectsDuplicates = true
     private var failures = 0
     private var reported: Set<StaticIPv6Problem> = []
 
@@ -20,6 +22,9 @@ public struct StaticIPv6Client {
         case use(StaticAddress?)
         case roamed
         case failed(StaticIPv6Problem)
+        /// The kernel has found a duplicate, and another interface of the device has the address: both interfaces are
+        /// in the same network.
+        case claimedBySibling(IPAddress)
         case timer
     }
 
@@ -44,22 +49,26 @@ extension StaticIPv6Client {
         case (.use(nil), .idle): return []
         case (.use(let address), _):
             state = address.map { .used($0) } ?? .idle
-            (failures, reported) = (0, [])
+            (detectsDuplicates, failures, reported) = (true, 0, [])
             return [.set(address)]
         case (.roamed, .pausing(let address, _)): return use(address)
         case (.timer, .pausing(let address, let end)): return end <= now ? use(address) : []
         case (.failed(let problem), .used(let address)):
-            // Ignores a conflict of the interface's former address.
-            if case .conflict(let other) = problem, other != address.address { return [] }
+            // Ignores a conflict of the interface's former address, and one from before duplicate detection ended.
+            if case .conflict(let other) = problem, other != address.address || !detectsDuplicates { return [] }
             state = .pausing(address, until: now + Self.pauses.wait(after: failures))
             failures += 1
             return [.set(nil)] + (reported.insert(problem).inserted ? [.report(problem)] : [])
-        case (.roamed, _), (.timer, _), (.failed, _): return []
+        case (.claimedBySibling(let claimed), .used(let address)):
+            guard claimed == address.address, detectsDuplicates else { return [] }
+            detectsDuplicates = false
+            return [.set(address)]
+        case (.roamed, _), (.timer, _), (.failed, _), (.claimedBySibling, _): return []
         }
     }
 
     private mutating func use(_ address: StaticAddress) -> [Effect] {
-        state = .used(address)
+        (state, detectsDuplicates) = (.used(address), true)
         return [.set(address)]
     }
 

@@ -88,8 +88,14 @@ final class StationAddresses {
                 ipv4: try IPv4Runner(interface: index, metric: metric, settings: settings) { [weak self] in
                     self?.handle($0)
                 },
-                ipv6: try IPv6Runner(interface: index, metric: metric + Self.beforeAdvertised, settings: settings) {
-                    [weak self] in
+                ipv6: try IPv6Runner(
+                    interface: index, metric: metric + Self.beforeAdvertised, settings: settings,
+                    isOfSibling: { [routes] address in
+                        routes.addresses.contains {
+                            $0.index != index && !$0.isTentative && $0.bytes == address.bytes
+                        }
+                    }
+                ) { [weak self] in
                     self?.handle($0)
                 })
         } catch {

@@ -144,9 +144,8 @@ struct StaticAddressOptions: ParsableArguments {
         _ gatewayOption: String, servers: [AddressArgument]
     ) throws(ValidationError) -> StaticAddress {
         do throws(StaticAddressError) {
-            let fixed = try StaticAddress(text, gateway: gateway?.address, nameServers: servers.map(\.address))
-            guard fixed.address.family == family else { throw .family(fixed.address) }
-            return fixed
+            return try StaticAddress(
+                text, family: family, gateway: gateway?.address, nameServers: servers.map(\.address))
         } catch {
             let option =
                 switch error {

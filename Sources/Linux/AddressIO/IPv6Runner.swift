@@ -10,6 +10,7 @@ import Netlink
 public final class IPv6Runner {
     private let index: Int
     private let metric: Int
+    private let isOfSibling: (IPAddress) -> Bool
     private let onEvent: (IPv6Event) -> Void
     private var client: DHCPv6Client
     private var fixed = StaticIPv6Client()
@@ -38,13 +39,15 @@ public final class IPv6Runner {
     /// - Parameters:
     ///   - index: an Ethernet or Wi-Fi interface.
     ///   - metric: metric of a static address's routes. Advertised routes have the kernel's.
+    ///   - isOfSibling: whether another interface of the device has an address and may use it.
     ///   - onEvent: called on the loop. It must not call the runner.
     /// - Throws: `SystemError` or `NetlinkError` if a socket cannot be opened.
     public init(
         interface index: Int, metric: Int, settings: DHCPSettings = DHCPSettings(),
+        isOfSibling: @escaping @AgentLoop @Sendable (IPAddress) -> Bool = { _ in false },
         onEvent: @escaping @AgentLoop @Sendable (IPv6Event) -> Void
     ) throws {
-        (self.index, self.metric, self.onEvent) = (index, metric, onEvent)
+        (self.index, self.metric, self.isOfSibling, self.onEvent) = (index, metric, isOfSibling, onEvent)
         client = DHCPv6Client(settings: settings, random: SystemRandomNumberGenerator())
         packets = try PacketSocket(.dhcpv6, on: index) { [weak self] in
             self?.handle(.packet($0.bytes, checksum: $0.checksum))
@@ -136,7 +139,7 @@ public final class IPv6Runner {
         case .conflict(let address):
             if address.isLinkLocal { report("the link-local address \(address) is in use by another host") }
             handle(.conflict(address))
-            handleStatic(.failed(.conflict(address)))
+            handleStatic(isOfSibling(address) ? .claimedBySibling(address) : .failed(.conflict(address)))
         case .disabled: handleStatic(.failed(.disabled))
         case .overrun: if isUp { lookForRouters() }
         // While the link is down, these events may belong to another network.
@@ -202,7 +205,10 @@ public final class IPv6Runner {
         let leased = (client.lease?.addresses ?? []).map { address in
             IPv6AddressPlan(address.address, preferred: address.preferredUntil - now, valid: address.validUntil - now)
         }
-        network?.set(leased + (fixed.address.map { [IPv6AddressPlan($0, on: index, metric: metric)] } ?? []))
+        let own = fixed.address.map {
+            IPv6AddressPlan($0, on: index, metric: metric, detectsDuplicates: fixed.detectsDuplicates)
+        }
+        network?.set(leased + (own.map { [$0] } ?? []))
     }
 
     private func send(_ packet: [UInt8], to group: IPv6Group) {

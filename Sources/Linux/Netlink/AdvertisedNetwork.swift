@@ -139,19 +139,8 @@ public final class AdvertisedNetwork {
     /// - Parameter onEnd: called when all removals are sent.
     public func removeAdvertised(onEnd: @escaping () -> Void) {
         let index = index
-        var found: [IPv6InterfaceAddress] = []
-        socket.send(
-            .dumpIPv6(.addresses), expecting: .dump, attempting: "list the addresses", within: NetlinkSocket.patience,
-            onPart: { message in if let address = IPv6InterfaceAddress(message, on: index) { found.append(address) } }
-        ) { [weak self] ending in
-            if case .failed(let error) = ending { self?.onProblem(error) }
-            self?.removeAdvertised(found, onEnd: onEnd)
-        }
-    }
-
-    private func removeAdvertised(_ found: [IPv6InterfaceAddress], onEnd: @escaping () -> Void) {
-        let index = index
         var routes: [AdvertisedRoute] = []
+        // Lists the routes first: the address of a user's prefix route is then in the list of addresses.
         socket.send(
             .dumpIPv6(.routes), expecting: .dump, attempting: "list the routes", within: NetlinkSocket.patience,
             onPart: { message in
@@ -160,13 +149,30 @@ public final class AdvertisedNetwork {
                 }
             }
         ) { [weak self] ending in
+            if case .failed(let error) = ending { self?.onProblem(error) }
+            self?.removeAdvertised(routes, onEnd: onEnd)
+        }
+    }
+
+    private func removeAdvertised(_ routes: [AdvertisedRoute], onEnd: @escaping () -> Void) {
+        let index = index
+        var found: [IPv6InterfaceAddress] = []
+        socket.send(
+            .dumpIPv6(.addresses), expecting: .dump, attempting: "list the addresses", within: NetlinkSocket.patience,
+            onPart: { message in if let address = IPv6InterfaceAddress(message, on: index) { found.append(address) } }
+        ) { [weak self] ending in
             guard let self else { return }
-            if case .failed(let error) = ending { onProblem(error) }
+            var routes = routes
+            if case .failed(let error) = ending {
+                onProblem(error)
+                // Without the addresses, a user's prefix routes are unknown.
+                routes.removeAll { $0.isOfPrefix }
+            }
             let leaving = found.filter { $0.origin == .advertised || $0.origin == .own && !isWanted($0) }
-            let staying = found.filter { !leaving.contains($0) }
+            let users = found.filter { $0.origin == .other }
             let wanted = plans.flatMap(\.routes)
             for route in routes where !wanted.contains(where: { route.isSame(as: $0) }) {
-                if route.maker != LeasedRoute.maker, staying.contains(where: { route.leads(to: $0) }) { continue }
+                if route.isOfPrefix, users.contains(where: { route.leads(to: $0) }) { continue }
                 send(
                     .remove(route, on: index), attempting: "remove an advertised route of interface \(index)",
                     tolerating: [ESRCH, ENODEV])

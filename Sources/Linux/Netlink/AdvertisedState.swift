@@ -96,7 +96,8 @@ struct IPv6InterfaceAddress: Hashable {
     private static let advertisement: UInt8 = 2
 }
 
-/// A route from router advertisements (default route, more specific route, or on-link prefix), or of a static address.
+/// A route from router advertisements (default route, more specific route), the kernel's on-link route of a prefix, or
+/// a route of a static address.
 struct AdvertisedRoute: Hashable {
     let destination: IPAddress?
     let prefixLength: Int
@@ -104,6 +105,9 @@ struct AdvertisedRoute: Hashable {
     let metric: Int
     let maker: UInt8
     let table: UInt32
+    /// True for a prefix's on-link route by the kernel, of an advertised prefix or a user's address. One of an
+    /// advertised prefix with unlimited lifetime has no expiry either.
+    let isOfPrefix: Bool
 
     init?(_ message: NetlinkMessage, on index: Int) {
         guard Int(message.type) == RTM_NEWROUTE, let report = RouteDescription(message.payload), report.family == .ipv6,
@@ -114,14 +118,14 @@ struct AdvertisedRoute: Hashable {
         let ends = message.attributes(after: 12)[RTA_CACHEINFO].flatMap {
             AttributeValue(bytes: $0.bytes.dropFirst(8)).number(as: Int32.self)
         }
-        let isOfPrefix = report.maker == UInt8(RTPROT_KERNEL) && hop.gateway == nil && report.prefixLength < 128
+        isOfPrefix = report.maker == UInt8(RTPROT_KERNEL) && hop.gateway == nil && report.prefixLength < 128
         let isOfStaticAddress = report.maker == LeasedRoute.maker && ends ?? 0 == 0
-        guard report.maker == UInt8(RTPROT_RA) || isOfPrefix && ends ?? 0 != 0 || isOfStaticAddress else { return nil }
+        guard report.maker == UInt8(RTPROT_RA) || isOfPrefix || isOfStaticAddress else { return nil }
         (destination, prefixLength, gateway) = (report.destination, report.prefixLength, hop.gateway)
         (metric, maker, table) = (report.metric, report.maker, report.table)
     }
 
-    /// True if the route is the on-link route of the address's prefix.
+    /// True if the on-link route is of the address's prefix.
     func leads(to address: IPv6InterfaceAddress) -> Bool {
         destination?.shares(prefix: prefixLength, with: address.address) ?? false
             && prefixLength == address.prefixLength
@@ -143,10 +147,12 @@ public struct IPv6AddressPlan: Hashable, Sendable {
     let valid: UInt32
     /// Prefix route and default route of a static address, in the order of adding.
     let routes: [LeasedRoute]
+    /// False to use the address without duplicate detection.
+    let detectsDuplicates: Bool
 
     /// - Parameter valid: remaining lifetime, at least one second, after which the kernel removes the address.
     public init(_ address: IPAddress, preferred: Duration, valid: Duration) {
-        (self.address, prefixLength, routes) = (address, 128, [])
+        (self.address, prefixLength, routes, detectsDuplicates) = (address, 128, [], true)
         self.valid = UInt32(clamping: max(1, valid.components.seconds))
         self.preferred = min(UInt32(clamping: max(0, preferred.components.seconds)), self.valid)
     }
@@ -154,8 +160,10 @@ public struct IPv6AddressPlan: Hashable, Sendable {
     /// - Parameters:
     ///   - fixed: IPv6 address that the owner has set.
     ///   - metric: metric of the routes. For IPv6 the kernel replaces 0 by 1024, so 0 counts as 1.
-    public init(_ fixed: StaticAddress, on index: Int, metric: Int) {
+    ///   - detectsDuplicates: false to use the address without duplicate detection.
+    public init(_ fixed: StaticAddress, on index: Int, metric: Int, detectsDuplicates: Bool = true) {
         let address = fixed.address
+        self.detectsDuplicates = detectsDuplicates
         (self.address, prefixLength, preferred, valid) = (address, fixed.prefixLength, .max, .max)
         func route(_ to: IPAddress?, _ length: Int, by gateway: IPAddress?) -> LeasedRoute {
             LeasedRoute(
@@ -168,8 +176,9 @@ public struct IPv6AddressPlan: Hashable, Sendable {
             + (fixed.gateway.map { [route(nil, 0, by: $0)] } ?? [])
     }
 
+    /// True for an address that the kernel can update. It detects duplicates of a new address only.
     func isSameAddress(as other: IPv6AddressPlan) -> Bool {
-        address == other.address && prefixLength == other.prefixLength
+        address == other.address && prefixLength == other.prefixLength && detectsDuplicates == other.detectsDuplicates
     }
 }
 
@@ -193,7 +202,8 @@ extension NetlinkRequest {
         var request = address(plan.address, prefixLength: plan.prefixLength, on: index, type: RTM_NEWADDR)
         request.flags = NLM_F_CREATE | NLM_F_REPLACE
         // An optimistic address is usable during duplicate detection, if the interface allows it (RFC 4429).
-        request.attributes.put(Int(IFA_FLAGS), UInt32(IFA_F_NOPREFIXROUTE | IFA_F_OPTIMISTIC))
+        let detection = plan.detectsDuplicates ? IFA_F_OPTIMISTIC : IFA_F_NODAD
+        request.attributes.put(Int(IFA_FLAGS), UInt32(IFA_F_NOPREFIXROUTE | detection))
         // struct ifa_cacheinfo: preferred and valid lifetimes, and two times that the kernel fills in.
         var times: [UInt8] = []
         for time in [plan.preferred, plan.valid, 0, 0] { times.append(number: time) }

@@ -66,7 +66,7 @@ extension StaticAddress {
 extension ByteReader {
     /// Reads a static address, up to the end. Nil for an invalid one.
     mutating func staticAddress(of family: AddressFamily) -> StaticAddress? {
-        guard let address = bytes(family.byteCount).flatMap({ IPAddress(bytes: $0) }), address.family == family,
+        guard let address = bytes(family.byteCount).flatMap({ IPAddress(bytes: $0) }),
             let prefixLength = integer(UInt8.self), let gateway = countedAddress()
         else { return nil }
         var servers: [IPAddress] = []
@@ -75,7 +75,7 @@ extension ByteReader {
             servers.append(server)
         }
         return try? StaticAddress(
-            address: address, prefixLength: Int(prefixLength), gateway: gateway, nameServers: servers)
+            address: address, prefixLength: Int(prefixLength), family: family, gateway: gateway, nameServers: servers)
     }
 }
 
