@@ -74,8 +74,8 @@ INTEGRATION := IntegrationTests HarnessTests DeveloperDeviceTests
 # This one puts threads into other network namespaces, so it has a process of its own: Swift's pool begins a thread in the
 # namespace of the thread that asks for it, and the thread stays there.
 NAMESPACES := NamespaceTests
-SERVERS := busybox-static dhcpcd-base dnsmasq-base fish groff-base iproute2 libqrencode4 mosquitto mosquitto-clients nftables nginx-light openssl \
-    python3 python3-cryptography dbus-daemon prometheus python3-dbusmock python3-jsonschema python3-scapy python3-yaml systemd zbar-tools zsh
+SERVERS := busybox-static dhcpcd-base dnsmasq-base fish groff-base iproute2 libqrencode4 mosquitto mosquitto-clients network-manager \
+    nftables nginx-light openssl python3 python3-cryptography dbus-daemon prometheus python3-dbusmock python3-jsonschema python3-scapy python3-yaml systemd zbar-tools zsh
 # Servers that the DHCP client is tried with besides.
 DHCP_SERVERS := isc-dhcp-relay isc-dhcp-server kea-dhcp4-server
 # A browser for the tests of the page.

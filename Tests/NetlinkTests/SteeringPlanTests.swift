@@ -215,12 +215,16 @@ import Testing
         #expect(changes.step(from: items(plan), to: plan, at: now) == SteeringChanges.Step())
         now = now + .seconds(60)
         let restored = changes.step(from: items(plan).subtracting(rules), to: plan, at: now)
-        #expect(Set(restored.additions) == rules && restored.removals.isEmpty && !restored.isIncomplete)
+        #expect(Set(restored.additions) == rules && restored.removals.isEmpty && restored.retry == nil)
         // Removed again at once: no fight.
         now = now + .seconds(1)
         let held = changes.step(from: items(plan).subtracting(rules), to: plan, at: now)
-        #expect(held == SteeringChanges.Step(isIncomplete: true))
-        now = now + SteeringChanges.truce
+        #expect(held == SteeringChanges.Step(retry: .seconds(4)))
+        // Other changes meanwhile do not delay it.
+        now = now + .seconds(3)
+        let again = changes.step(from: items(plan).subtracting(rules), to: plan, at: now)
+        #expect(again == SteeringChanges.Step(retry: .seconds(1)))
+        now = now + .seconds(1)
         #expect(Set(changes.step(from: items(plan).subtracting(rules), to: plan, at: now).additions) == rules)
     }
 

@@ -124,7 +124,7 @@ public final class RouteSteering {
             defaultRoutes: routes.defaultRoutes, preferred: preferred.flatMap { routes.link(named: $0)?.index },
             carriers: Set(routes.carriers.map(\.interface.index)), keepsPaths: keepsPaths)
         let step = changes.step(from: present, to: plan, at: .now)
-        if step.isIncomplete { retry = LoopTimer(after: SteeringChanges.truce) { [weak self] in self?.review() } }
+        retry = step.retry.map { LoopTimer(after: $0) { [weak self] in self?.review() } }
         for item in step.additions {
             do throws(NetlinkError) { try await routes.change(item, isNew: true) } catch {
                 guard error.errno != EEXIST else { continue }

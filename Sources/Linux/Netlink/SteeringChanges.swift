@@ -30,8 +30,8 @@ struct SteeringChanges {
     struct Step: Equatable {
         var additions: [SteeringItem] = []
         var removals: [SteeringItem] = []
-        /// True if an item is missing that may be added after `truce`.
-        var isIncomplete = false
+        /// Time until a missing item may be added again, at most `truce`; nil if no item is held back.
+        var retry: Duration?
     }
 
     /// - Parameter present: the agent's items that the kernel has.
@@ -40,9 +40,10 @@ struct SteeringChanges {
         added = added.filter { wanted.contains($0.key) }
         let missing = wanted.subtracting(present)
         let due = missing.filter { item in added[item].map { now - $0 >= Self.truce } ?? true }
+        let held = missing.subtracting(due).compactMap { item in added[item].map { Self.truce - (now - $0) } }
         for item in due { added[item] = now }
         return Step(
             additions: due.sorted { $0.turn < $1.turn },
-            removals: present.subtracting(wanted).sorted { $0.turn > $1.turn }, isIncomplete: due.count < missing.count)
+            removals: present.subtracting(wanted).sorted { $0.turn > $1.turn }, retry: held.min())
     }
 }
