@@ -66,6 +66,11 @@ import Testing
         #expect(environment.allSatisfy { $0.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7f } })
         #expect(Set(environment.map { $0.prefix { $0 != "=" } }).count == environment.count)
     }
+
+    @Test(arguments: [(true, "yes"), (false, "no")]) func meteredTrafficIsNamed(isMetered: Bool, value: String) throws {
+        let status = try Self.status { $0.isMetered = isMetered }
+        #expect(HookCall(.network, status).environment.contains("ALTNET_METERED=\(value)"))
+    }
 }
 
 @Suite struct HookScheduleTests {

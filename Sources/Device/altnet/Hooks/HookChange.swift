@@ -41,7 +41,7 @@ struct HookCall: Equatable, Sendable {
             ("SSID", status.ssid?.description ?? ""), ("SSID_HEX", status.ssid.map { Hex.string($0.bytes) } ?? ""),
             ("BSSID", status.bssid?.description ?? ""),
             ("ADDRESSES", status.addresses.map(\.printable).joined(separator: " ")),
-            ("INTERNET", status.connectivity?.internet.rawValue ?? ""),
+            ("INTERNET", status.connectivity?.internet.rawValue ?? ""), ("METERED", status.isMetered ? "yes" : "no"),
         ]
         environment =
             ["PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8"] + variables.map { "ALTNET_\($0)=\($1)" }

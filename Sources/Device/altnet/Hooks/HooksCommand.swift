@@ -35,6 +35,7 @@ struct HooksCommand: AsyncParsableCommand {
               ALTNET_BSSID      address of the access point
               ALTNET_ADDRESSES  addresses of the interface, separated by spaces
               ALTNET_INTERNET   yes, no, captive or unknown
+              ALTNET_METERED    yes or no: whether traffic is limited or paid by volume
 
             EXIT STATUS
               1   the hooks would run as root, or there is no such user
