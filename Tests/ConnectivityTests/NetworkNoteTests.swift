@@ -29,6 +29,40 @@ import Testing
         #expect(servers(notes(many)) == (0..<NetworkAnnouncements.maximumServers).map { "192.0.2.\($0) 53" })
     }
 
+    @Test func aLinksOwnServersAreRead() {
+        let networkd = """
+            # This is private data. Do not parse.
+            ADMIN_STATE=configured
+            DNS=10.1.1.1 fe80::1%eth0 1.1.1.1#one.example [2001:db8::1]:5353 10.1.1.1
+            NTP=10.1.1.9
+            DOMAINS=
+            """
+        let found = NetworkAnnouncements(linkState: Array(networkd.utf8))
+        #expect(servers(found) == ["10.1.1.1 53", "fe80::1 53", "1.1.1.1 53"])
+        let resolved = NetworkAnnouncements(linkState: Array("LLMNR=yes\nSERVERS=192.0.2.1 192.0.2.2\n".utf8))
+        #expect(servers(resolved) == ["192.0.2.1 53", "192.0.2.2 53"])
+        let many = "DNS=" + (0..<100).map { "192.0.2.\($0)" }.joined(separator: " ")
+        #expect(servers(NetworkAnnouncements(linkState: Array(many.utf8))).count == NetworkAnnouncements.maximumServers)
+    }
+
+    @Test(arguments: ["", "=", "DNS", "DNS=", "DNS==192.0.2.1", "XDNS=192.0.2.1", "DNS=a.example 1.2.3", "DNS=\0"])
+    func aLinksStateWithoutServersHasNone(text: String) {
+        #expect(NetworkAnnouncements(linkState: Array(text.utf8)).nameServers.isEmpty)
+    }
+
+    /// The loopback's index is 1.
+    @Test func withoutServersOfTheLinkTheOtherNetworksAreRead() throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("altnet-link-\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let machine = AnnouncementReader(nil, from: .supplied, on: NIOAsyncTestingEventLoop())
+        machine.set(notes("nameserver 192.0.2.1\n"))
+        let link = AnnouncementReader(ofLink: "lo", from: .link([folder.path]), else: machine)
+        #expect(link.announcements == machine.announcements && !link.announcements.isOfLink)
+        try Data("DNS=192.0.2.9\n".utf8).write(to: folder.appendingPathComponent("1"))
+        #expect(servers(link.announcements) == ["192.0.2.9 53"] && link.announcements.isOfLink)
+    }
+
     /// Neither a folder, a pipe nor a file without end is read.
     @Test func onlySmallFilesAreRead() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("altnet-notes-\(UUID())")

@@ -12,7 +12,7 @@ extension DeviceAgent {
         let targets = try update.targets() ?? settings.connectivity.targets
         if targets.contains(where: \.isTLS), await targetStore.trust == nil {
             do throws(TrustError) {
-                trust = try TargetTrust(authorities: settings.connectivity.authorities)
+                trust = try .ofDevice(authorities: settings.connectivity.authorities)
             } catch {
                 throw ProtocolError(.unsupported, "\(error)").about("body.targets")
             }

@@ -29,7 +29,7 @@ extension DeviceAgent {
         let keepAlive = settings.connectivity.keepAlive
         return TargetStore(
             settings.connectivity, own: own,
-            trust: targets.contains(where: \.isTLS) ? try TargetTrust(authorities: authorities) : nil
+            trust: targets.contains(where: \.isTLS) ? try .ofDevice(authorities: authorities) : nil
         ) { target, trust, report in
             TargetConnection(
                 target, trust: trust, keepAlive: keepAlive, on: group, now: { .now },

@@ -88,20 +88,15 @@ extension WatchedTarget {
             let connection = connect(target, report)
             connection.start(through: network, keepAliveFactor: isMetered ? Metering.factor : 1)
             return Line(
-                status: {
-                    var status = connection.status
-                    status.reason = status.reason?.explained()
-                    return status
-                },
-                probe: { await connection.probe(within: $0)?.explained() },
+                status: { connection.status }, probe: { await connection.probe(within: $0) },
                 cancel: { connection.cancel() })
         }
     }
 }
 
-extension ReachProblem {
-    /// Names the clock as the problem if it is why TLS fails, or may be.
-    func explained(isClockSet: () -> Bool = { ClockKnowledge.read().isKnown }) -> ReachProblem {
-        self == .tlsFailed && !isClockSet() ? .clockNotSet : self
+extension TargetTrust {
+    /// - Throws: if the certificates cannot be read.
+    static func ofDevice(authorities: String?) throws(TrustError) -> TargetTrust {
+        try TargetTrust(authorities: authorities) { ClockKnowledge.read().isKnown }
     }
 }

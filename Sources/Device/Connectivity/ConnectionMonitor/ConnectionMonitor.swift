@@ -43,10 +43,13 @@ public final class ConnectionMonitor: Sendable {
     ///   - server: `[SCHEME://]HOST:PORT` with one of ``Target/schemes``; the default scheme is `tcp`.
     ///   - interface: interface to use, independent of the routing table; nil for the default route.
     ///   - authorities: PEM file with the trusted certificates for TLS; nil for the system's.
+    ///   - isClockSet: whether the clock can judge certificates. If not, a failure of TLS is the problem `clockNotSet`
+    ///     instead of `tlsFailed`.
     ///   - group: all work runs on one of its event loops.
     /// - Throws: if the server is invalid or certificates cannot be read. Sends nothing.
     public convenience init(
         of server: String, through interface: String? = nil, authorities: String? = nil,
+        isClockSet: @escaping @Sendable () -> Bool = { true },
         keepAlive: KeepAlive = KeepAlive(), reconnection: Reconnection = Reconnection(),
         on group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
     ) throws(ConnectionMonitorError) {
@@ -54,7 +57,11 @@ public final class ConnectionMonitor: Sendable {
         do throws(TargetError) { target = try Target(name: "server", url: server) } catch { throw .server(error) }
         var trust: TargetTrust?
         if target.isTLS {
-            do throws(TrustError) { trust = try TargetTrust(authorities: authorities) } catch { throw .trust(error) }
+            do throws(TrustError) {
+                trust = try TargetTrust(authorities: authorities, isClockSet: isClockSet)
+            } catch {
+                throw .trust(error)
+            }
         }
         self.init(
             of: target, through: InterfaceNetwork(interface: interface, on: group), trust: trust, keepAlive: keepAlive,

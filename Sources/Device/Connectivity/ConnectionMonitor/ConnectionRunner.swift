@@ -232,6 +232,13 @@ struct ConnectionOpener: Sendable {
         let deadline = NIODeadline.now() + TimeAmount(answerLimit)
         return Task {
             guard !target.isTLS || trust != nil else { return report(.ended(.tlsFailed)) }
+            let report: @Sendable (ConnectionHandler.Event) -> Void = { event in
+                if case .ended(.tlsFailed?) = event, trust?.isClockSet() == false {
+                    report(.ended(.clockNotSet))
+                } else {
+                    report(event)
+                }
+            }
             do {
                 _ = try await connect(target, limit) { channel in
                     try setUp(channel, until: deadline, report: report)

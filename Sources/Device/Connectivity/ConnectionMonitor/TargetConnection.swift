@@ -123,10 +123,18 @@ public struct Reconnection: Sendable, Hashable {
 /// Certificate authorities for the servers.
 public final class TargetTrust: Sendable {
     let context: NIOSSLContext
+    let isClockSet: @Sendable () -> Bool
 
     /// Loads the authorities, which takes some ten milliseconds. Create one object for all targets.
-    /// - Parameter authorities: PEM file; nil for the system's certificates.
-    public init(authorities: String? = nil) throws(TrustError) {
+    /// - Parameters:
+    ///   - authorities: PEM file; nil for the system's certificates.
+    ///   - isClockSet: whether the clock can judge certificates, asked after TLS failed. If not, the problem is
+    ///     `clockNotSet` instead of `tlsFailed`.
+    /// - Throws: if the certificates cannot be read.
+    public init(
+        authorities: String? = nil, isClockSet: @escaping @Sendable () -> Bool = { true }
+    ) throws(TrustError) {
+        self.isClockSet = isClockSet
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.minimumTLSVersion = .tlsv12
         do {

@@ -27,11 +27,12 @@ public struct InterfaceNetwork: Sendable {
         names = NameResolver(way, reader)
     }
 
-    /// Creates the network of an interface whose name servers are unknown. Asks the name servers of `other` through the
-    /// interface, then by the path of `other`, because they may be in the network of another interface.
+    /// Creates the network of an interface that another program configures. Asks the link's own name servers if
+    /// systemd-networkd or systemd-resolved knows them. Else asks those of `other` through the interface, then by the
+    /// path of `other`, because they may be in the network of another interface.
     public init(interface: String, namesFrom other: InterfaceNetwork) {
         way = BoundLoop(interface: interface, loop: other.way.loop)
-        reader = other.reader
+        reader = AnnouncementReader(ofLink: interface, else: other.reader)
         names = NameResolver(way, reader, thenBy: other.way)
     }
 

@@ -14,6 +14,8 @@ public struct NetworkAnnouncements: Sendable, Equatable {
     public var nameServers: [NameServer]
     /// URL of the captive portal API (RFC 8910): up to 2048 bytes of printable ASCII, otherwise unchecked.
     public var captivePortalAPI: String?
+    /// Whether the name servers are known to be the link's own, so that they are asked through it only.
+    var isOfLink = false
 
     public init(nameServers: [NameServer] = [], captivePortalAPI: String? = nil) {
         self.nameServers = nameServers
@@ -41,13 +43,29 @@ extension NetworkAnnouncements {
         self.init()
         for line in text.split(separator: UInt8(ascii: "\n")) where nameServers.count < Self.maximumServers {
             let words = line.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
-            guard words.count > 1, words[0].elementsEqual("nameserver".utf8),
-                // Drops the zone of a link-local address.
-                let address = IPAddress(String(decoding: words[1], as: UTF8.self).prefix { $0 != "%" })
-            else { continue }
-            let server = NameServer(address)
-            if !nameServers.contains(server) { nameServers.append(server) }
+            if words.count > 1, words[0].elementsEqual("nameserver".utf8) { add(words[1]) }
         }
+    }
+
+    /// Reads the name servers of one link from the state that systemd-networkd (`DNS=`) or systemd-resolved
+    /// (`SERVERS=`) keeps of it. Skips unknown lines, and servers with a port.
+    init(linkState text: some Collection<UInt8>) {
+        self.init()
+        isOfLink = true
+        for line in text.split(separator: UInt8(ascii: "\n")) {
+            let parts = line.split(separator: UInt8(ascii: "="), maxSplits: 1)
+            guard parts.count == 2, parts[0].elementsEqual("DNS".utf8) || parts[0].elementsEqual("SERVERS".utf8)
+            else { continue }
+            for word in parts[1].split(separator: UInt8(ascii: " ")) { add(word) }
+        }
+    }
+
+    /// Adds a server if it is a new one. Drops the zone of a link-local address, and the name after `#`.
+    private mutating func add(_ word: some Collection<UInt8>) {
+        let text = String(decoding: word, as: UTF8.self).prefix { $0 != "%" && $0 != "#" }
+        guard nameServers.count < Self.maximumServers, let address = IPAddress(text) else { return }
+        let server = NameServer(address)
+        if !nameServers.contains(server) { nameServers.append(server) }
     }
 }
 
@@ -57,8 +75,13 @@ public enum AnnouncementSource: Sendable {
     case supplied
     /// The machine's name servers are in this file (resolv.conf(5)). The file is read for each use.
     case machine(String)
+    /// Name servers of the interface's own link, in files of these folders that the interface's index names. The files
+    /// are read for each use.
+    case link([String])
 
     public static let system = AnnouncementSource.machine("/etc/resolv.conf")
+    /// Links of systemd-networkd, and those that systemd-resolved knows from other programs such as NetworkManager.
+    static let systemLinks = AnnouncementSource.link(["/run/systemd/netif/links", "/run/systemd/resolve/netif"])
 }
 
 /// Reads an interface's announcements, and waits for them in a new network.
@@ -67,6 +90,8 @@ final class AnnouncementReader: Sendable {
     private let source: AnnouncementSource
     private let loop: any EventLoop
     private let watch: any OutsideWatch
+    /// Reader to use while the link's own name servers are unknown; nil for none.
+    private let fallback: AnnouncementReader?
     private let state = Mutex(State())
 
     private struct State {
@@ -84,13 +109,32 @@ final class AnnouncementReader: Sendable {
         watchedBy watch: any OutsideWatch = NoOutsideWatch()
     ) {
         (self.interface, self.source, self.loop, self.watch) = (interface, source, loop, watch)
+        fallback = nil
+    }
+
+    /// Reads the name servers of an interface's own link. Without any, reads those of `other`.
+    init(ofLink interface: String, from source: AnnouncementSource = .systemLinks, else other: AnnouncementReader) {
+        (self.interface, self.source, loop, watch, fallback) = (interface, source, other.loop, other.watch, other)
     }
 
     var announcements: NetworkAnnouncements {
-        guard case .machine(let path) = source else { return state.withLock { $0.announcements } }
-        return watch.reading(OutsideSource(.resolver, interface ?? "")) {
-            NetworkAnnouncements(resolverConfiguration: Self.content(of: path) ?? [])
-        } ?? NetworkAnnouncements()
+        let read: () -> NetworkAnnouncements
+        switch source {
+        case .supplied: return state.withLock { $0.announcements }
+        case .machine(let path):
+            read = { NetworkAnnouncements(resolverConfiguration: Self.content(of: path) ?? []) }
+        case .link(let folders):
+            let index = interface.map { if_nametoindex($0) } ?? 0
+            read = {
+                let states = folders.lazy.map {
+                    NetworkAnnouncements(linkState: Self.content(of: "\($0)/\(index)") ?? [])
+                }
+                return states.first { !$0.nameServers.isEmpty } ?? NetworkAnnouncements()
+            }
+        }
+        let announcements = watch.reading(OutsideSource(.resolver, interface ?? ""), read) ?? NetworkAnnouncements()
+        guard let fallback, announcements.nameServers.isEmpty else { return announcements }
+        return fallback.announcements
     }
 
     /// Replaces the announcements and wakes waiting readers.
@@ -112,7 +156,7 @@ final class AnnouncementReader: Sendable {
             guard !suffices(announcements), loop.now < end, !Task.isCancelled else { return announcements }
             switch source {
             case .supplied: await change(from: announcements, until: end)
-            case .machine: await loop.sleep(for: min(Self.pause, end - loop.now))
+            case .machine, .link: await loop.sleep(for: min(Self.pause, end - loop.now))
             }
         }
     }
