@@ -141,6 +141,56 @@ extension Radios {
             }
         }
 
+        /// A board without a battery starts in 1970, where no certificate is valid, and reaches no time server.
+        // covers: seed/no-clock
+        @Test(.extended) func theNetworkIsKeptWhileTheClockIsNotSet() async throws {
+            try await scenario("clock not set", accessPoints: 2) { lab in
+                let upstream = try await lab.upstream()
+                let (_, authority) = try await upstream.appServer()
+                // The kernel takes no time before that of its start.
+                let back = LabClock.time - 86_400
+                try LabClock.isKnown(false)
+                try LabClock.move(by: -back)
+                var isBehind = true
+                defer { if isBehind { try? LabClock.move(by: back) } }
+                let house = try await House(
+                    lab, upstream: upstream,
+                    settings: [
+                        "ALTNET_TARGETS": "app=https://\(Upstream.appName):443", "ALTNET_AUTHORITIES": authority,
+                        "ALTNET_VALIDATION_URL": "",
+                    ])
+                let mark = house.mark
+                try await house.device.connectivity(within: .seconds(20), "the clock to be the reason") {
+                    $0.level == .lan && $0.internet == .unknown && $0.targets.map(\.reason) == [.clockNotSet]
+                }
+                try await Task.sleep(for: .seconds(120))
+                #expect(house.device.status?.state == .online)
+                house.expectWay([], since: mark)
+
+                try LabClock.move(by: back)
+                isBehind = false
+                try LabClock.isKnown(true)
+                try await house.expectBroker(through: house.home, within: .seconds(120))
+                house.expectWay([], since: mark)
+            }
+        }
+
+        @Test func theServerSaysThatTheNetworkIsMetered() async throws {
+            try await scenario("metered network", accessPoints: 2) { lab in
+                let house = try await House(lab)
+                #expect(try await !house.device.network().isMetered)
+                try await house.backup.announceMetered()
+                try await house.move(to: house.backup)
+                #expect(try await house.device.network().isMetered)
+                // The owner decides otherwise.
+                let owner = ["backups", "set-options", "\(house.backup.ssid)", "--metered", "no"]
+                _ = try await house.device.commandLine(owner)
+                #expect(try await !house.device.network().isMetered)
+                try await house.move(to: house.home)
+                #expect(try await !house.device.network().isMetered)
+            }
+        }
+
         @Test(.extended) func aNetworkHasIPv6Alone() async throws {
             try await scenario("broker over IPv6", accessPoints: 2) { lab in
                 let house = try await House(lab, backupHasOnlyIPv6: true, upstream: lab.upstream())

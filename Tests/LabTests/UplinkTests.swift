@@ -141,7 +141,7 @@ extension Radios {
             }
         }
 
-        /// A modem without credit: nothing that is sent over it is answered. Wi-Fi keeps the traffic while it leads on.
+        /// A modem without credit: nothing that is sent over it is answered. Wi-Fi keeps the traffic.
         // covers: seed/reach-flags
         @Test func aModemHasNoCredit() async throws {
             try await scenario("modem without credit") { lab in
@@ -233,7 +233,7 @@ extension Radios {
         }
 
         // covers: rule/uplink-validated
-        @Test func aCableRequiresASignIn() async throws {
+        @Test(.extended) func aCableRequiresASignIn() async throws {
             try await scenario("captive cable", accessPoints: 2) { lab in
                 let upstream = try await lab.upstream()
                 let house = try await House(lab, upstream: upstream, settings: Self.servers(of: upstream))
@@ -251,7 +251,7 @@ extension Radios {
             }
         }
 
-        /// Cable and Wi-Fi fail in turn, and a cable that fails again and again is trusted later each time.
+        /// Cable and Wi-Fi fail in turn, and a cable that fails again and again returns later each time.
         // covers: rule/uplink-validated
         @Test(.extended) func cableAndWiFiFailInTurn() async throws {
             try await scenario("cable and Wi-Fi fail in turn") { lab in

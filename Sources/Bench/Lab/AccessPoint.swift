@@ -24,6 +24,7 @@ public actor AccessPoint {
     public private(set) var onSince: ContinuousClock.Instant?
     private var dnsmasq: Program?
     private var givesAddresses = true
+    private var isMetered = false
     private var guests: [Program] = []
     /// State of the network's internet access; nil unless connected.
     var internet: Internet?
@@ -130,6 +131,12 @@ public actor AccessPoint {
         if on { try startDHCP() } else { endDHCP() }
     }
 
+    /// Announces by DHCP that the network is metered, like a phone that shares its connection (option 43).
+    public func announceMetered() throws {
+        isMetered = true
+        if endDHCP() { try startDHCP() }
+    }
+
     /// Makes the network IPv6-only: SLAAC for addresses, RDNSS (RFC 8106) for name servers, no DHCP. Call this before
     /// `powerOn`.
     public func haveOnlyIPv6() { hasOnlyIPv6 = true }
@@ -222,6 +229,7 @@ public actor AccessPoint {
             "--dhcp-range=10.\(network).0.10,10.\(network).0.200,1h", "--dhcp-option=option:router,\(gateway)",
         ] + (internet == nil ? [] : ["--dhcp-option=option:dns-server,\(Upstream.nameServer)"])
             + (internet?.portal == nil ? [] : ["--dhcp-option=114,\(CaptivePortal.api(ofNetwork: network))"])
+            + (isMetered ? ["--dhcp-option=43,ANDROID_METERED"] : [])
     }
 
     private var routerAdvertisements: [String] {
