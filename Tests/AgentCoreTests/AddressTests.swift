@@ -146,7 +146,7 @@ import Testing
         #expect(bench.requests.last?.fixed == state.home?.staticAddress && bench.requests.count == 2)
     }
 
-    @Test func aStaticIPv6AddressGoesAlong() throws {
+    @Test func theRequestHasTheStaticIPv6Address() throws {
         var disk = try CoreBench().disk
         let fixed = try StaticAddress("2001:db8::20/64")
         disk.home?.options.ipv6 = fixed
@@ -215,6 +215,45 @@ import Testing
         #expect(bench.requests.isEmpty && !effects.contains("drop address wlan0"))
     }
 
+    /// Home is joined again, and another DHCP client sets an address.
+    /// - Returns: the address's event.
+    private func addressWithoutRoute(_ bench: inout CoreBench) throws -> AgentEvent {
+        try bench.start()
+        bench.surroundings.stations["wlan0"]?.addresses = []
+        bench.surroundings.stations["wlan0"]?.routes = []
+        try rejoin(&bench)
+        let address = InterfaceAddress(family: .ipv4, bytes: [10, 0, 1, 17], prefixLength: 24, index: 1)
+        bench.surroundings.stations["wlan0"]?.addresses = [address]
+        bench.handle(.route(.addressAdded(address)))
+        return .route(.addressAdded(address))
+    }
+
+    @Test func anotherClientsAddressMayLackARouter() throws {
+        var bench = try CoreBench(assignsAddresses: false)
+        let renewal = try addressWithoutRoute(&bench)
+        let moment = try #require(bench.timers[.router("wlan0")])
+        #expect(moment - bench.now == .seconds(3))
+        bench.now = bench.now + .seconds(1)
+        bench.handle(renewal)
+        #expect(bench.timers[.router("wlan0")] == moment && !bench.isOnline)
+        bench.now = moment
+        bench.handle(.timer(.router("wlan0")))
+        #expect(bench.isOnline && bench.timers[.router("wlan0")] == nil)
+    }
+
+    @Test func aRouteIsUsedAtOnce() throws {
+        var bench = try CoreBench(assignsAddresses: false)
+        _ = try addressWithoutRoute(&bench)
+        bench.lease("wlan0", 1)
+        #expect(bench.isOnline && bench.timers[.router("wlan0")] == nil)
+    }
+
+    @Test func theOwnClientsLeaseSaysWhetherThereIsARouter() throws {
+        var bench = try CoreBench()
+        _ = try addressWithoutRoute(&bench)
+        #expect(!bench.isOnline && bench.timers[.router("wlan0")] == nil)
+    }
+
     @Test func whatIsWrongWithAServerIsInTheLog() throws {
         var bench = try CoreBench()
         try bench.start()
@@ -223,4 +262,8 @@ import Testing
         bench.handle(.ipv6("wlan0", .problem("IPv6: in use")))
         #expect(bench.core.addressProblems == ["DHCP: silence", "IPv6: in use"])
     }
+}
+
+extension CoreBench {
+    fileprivate var isOnline: Bool { if case .online = core.policy.phase { true } else { false } }
 }

@@ -116,6 +116,28 @@ import Testing
         #expect(bench.handle(.targetDoubted("broker")) == [])
     }
 
+    /// On a metered link the next routine probe may be ten intervals away.
+    @Test func otherTargetsThatFailAreADoubtAtOnce() {
+        var bench = ReachBench(.target, hasSource: false, targets: ["broker"])
+        bench.handle(.probe(epoch: 1, within: .seconds(3)))
+        bench.answer(.portalAddress(nil))
+        bench.answer(.gateway(true))
+        #expect(bench.answer(.target(nil)).last == "probed 1 online")
+        func retargeted() -> String? {
+            #expect(bench.handle(.retargeted(required: .target, kept: [])).contains("ask target broker"))
+            bench.answer(.gateway(true))
+            return bench.answer(.target(.timedOut)).last
+        }
+        #expect(retargeted() == "doubted 1")
+        bench.handle(.retargeted(required: .target, kept: []))
+        bench.handle(.probe(epoch: 1, within: .seconds(3)))
+        bench.answer(.gateway(true))
+        let effects = bench.answer(.target(.timedOut))
+        #expect(effects.last == "probed 1 failed" && !effects.contains("doubted 1"), "one result of one check")
+        bench.handle(.retargeted(required: .target, kept: []))
+        #expect(bench.answer(.target(nil)).last == "probed 1 online")
+    }
+
     // MARK: The link beside
 
     @Test func aLinkBesideIsAskedOverItself() {

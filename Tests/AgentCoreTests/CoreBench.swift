@@ -47,6 +47,8 @@ struct CoreBench {
     var question: UInt64 = 0
     /// The number of the last order about the setup access point.
     var setupAccessPointOrder: UInt64 = 0
+    /// The uplinks whose link was gone when the checks changed last.
+    var lostUplinks: [UplinkCandidate] = []
     /// The epoch that was probed last.
     var probed: UInt64 = 0
 
@@ -124,6 +126,7 @@ struct CoreBench {
             case .askSetupAccessPointRadio(let number, _), .openSetupAccessPoint(let number, _):
                 setupAccessPointOrder = number
             case .probe(let epoch, _), .probeSuccessor(let epoch, _, _): probed = epoch
+            case .checkUplinks(_, let lost): lostUplinks = lost
             default: break
             }
         }
@@ -257,7 +260,7 @@ extension Effect {
         case .follow(.other(let uplink), _, _): "follow \(uplink)"
         case .standsBy(let station, let isStandingBy): "\(station) \(isStandingBy ? "stands by" : "is awake")"
         case .leaveSuccessorProbe: "leave successor probe"
-        case .checkUplinks(let uplinks): (["check uplinks"] + uplinks.map(\.interface)).joined(separator: " ")
+        case .checkUplinks(let uplinks, _): (["check uplinks"] + uplinks.map(\.interface)).joined(separator: " ")
         case .prefer(let uplink): "prefer \(uplink?.interface ?? "none")"
         case .probe: "probe"
         case .probeSuccessor(_, let station, _): "probe \(station)"

@@ -116,7 +116,7 @@ import Testing
         #expect(bench.handle(.found(.doubted(epoch: bench.core.policy.linkEpoch))).contains("probe"))
     }
 
-    @Test func theOwnerIsRightAboutANetwork() throws {
+    @Test func theOwnersSettingOverridesTheLease() throws {
         var home = try CoreBench.network("Home")
         home.options.isMetered = false
         var bench = try CoreBench(disk: StoredState(home: home, backups: []))

@@ -253,6 +253,12 @@ import Testing
         _ = try lost(why: "nothingWorks") { [$0.bss("Home")] }
     }
 
+    @Test func manualNetworksAloneHaveTheirOwnReason() throws {
+        var backup = try CoreBench.network("Backup")
+        backup.options.isManual = true
+        _ = try lost(disk: StoredState(backups: [backup]), why: "onlyManual")
+    }
+
     @Test func homeComesBackAndNoUserIsThere() throws {
         var bench = try lost()
         // A phone that was forgotten counts for nothing.

@@ -36,6 +36,11 @@ import Testing
         #expect(point.opening != nil)
     }
 
+    @Test mutating func aDeviceWithManualNetworksAloneHasItsOwnReason() {
+        point.review(Circumstances(hasNetworks: false, hasManualNetworks: true), at: now)
+        #expect(point.opening?.reason == .onlyManual)
+    }
+
     @Test mutating func aDeviceWithACableOpensByCommandAlone() {
         pass(.seconds(1000), Circumstances(hasNetworks: false, hasOtherUplink: true))
         #expect(point.opening == nil)
@@ -190,7 +195,7 @@ import Testing
             guard before == nil, !isUsers, let opening = point.opening else { continue }
             #expect(!isConnected)
             switch opening.reason {
-            case .neverProvisioned: #expect(!circumstances.hasNetworks)
+            case .neverProvisioned, .onlyManual: #expect(!circumstances.hasNetworks)
             case .nothingSeen:
                 #expect(now - max(seenAt ?? .init(milliseconds: 0), offlineSince ?? now) >= settings.unseen)
             case .nothingWorks: #expect(failedAt.map { now - $0 >= settings.refused } ?? false)

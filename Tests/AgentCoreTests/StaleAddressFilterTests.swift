@@ -47,6 +47,18 @@ import Testing
         #expect(!gate.isReady(addresses: [new], routes: []), "the next network has a router")
     }
 
+    @Test func findsTheAddressThatOnlyLacksARoute() throws {
+        var gate = StaleAddressFilter()
+        gate.markStale([old], [oldRoute])
+        #expect(gate.addressWithoutRoute(addresses: [old], routes: [oldRoute]) == nil, "the client has set none")
+        let found = try #require(gate.addressWithoutRoute(addresses: [old, new], routes: [oldRoute]))
+        #expect(found.bytes == new.bytes)
+        #expect(gate.addressWithoutRoute(addresses: [new], routes: [newRoute]) == nil)
+        let ipv6 = InterfaceAddress(
+            family: .ipv6, bytes: Array(repeating: 0x20, count: 16), prefixLength: 64, index: 1)
+        #expect(gate.addressWithoutRoute(addresses: [ipv6], routes: []) == nil)
+    }
+
     @Test func rejoiningTheSameNetworkTrustsTheAddress() {
         var gate = StaleAddressFilter()
         gate.markStale([old], [oldRoute])

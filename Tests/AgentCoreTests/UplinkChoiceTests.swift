@@ -26,32 +26,32 @@ import Testing
         return effects
     }
 
-    @Test func aNewCableCarriesTheTrafficOnceItLeadsOn() throws {
+    @Test func aNewCableCarriesTheTrafficOnceItReachesTheLevel() throws {
         var bench = try CoreBench()
         try bench.start()
         #expect(bench.setOrder([Self.cable, Self.wifi]) == ["check uplinks eth0", "prefer wlan0"])
-        #expect(judge([Self.cable: .leadsOn], &bench).contains("prefer none"))
+        #expect(judge([Self.cable: .reachesLevel], &bench).contains("prefer none"))
         #expect(bench.core.otherUplink == .wired)
         #expect(bench.notices.allSatisfy { !$0.contains("eth0") }, "that is no news")
     }
 
-    @Test func aDeadCableLeavesTheTrafficToWiFiUntilItLeadsOnAgain() throws {
+    @Test func aFailedCableLeavesTheTrafficToWiFiUntilItReachesTheLevelAgain() throws {
         var bench = try bench([Self.cable, Self.wifi])
-        _ = judge([Self.cable: .leadsOn], &bench)
+        _ = judge([Self.cable: .reachesLevel], &bench)
         #expect(bench.core.status(at: bench.clock).flags == .canUpdateBackups)
         #expect(judge([Self.cable: .failed(.timedOut)], &bench).contains("prefer wlan0"))
         #expect(bench.core.otherUplink == nil)
         #expect(bench.core.status(at: bench.clock).flags == [.canUpdateBackups, .canSwitch])
         #expect(bench.core.serviceStatus.contains("eth0"))
-        // Replugged, it is another uplink: it has to lead on before it gets the traffic back.
+        // Replugged, it is another uplink: it has to reach the level before it gets the traffic back.
         #expect(!judge([:], &bench).contains("prefer none"))
-        #expect(judge([Self.cable: .leadsOn], &bench) == ["prefer none"])
+        #expect(judge([Self.cable: .reachesLevel], &bench) == ["prefer none"])
         #expect(bench.core.otherUplink == .wired)
     }
 
-    /// Neither leads on: the cable keeps the traffic, and Wi-Fi goes on to look for a network.
+    /// Neither reaches the level: the cable keeps the traffic, and Wi-Fi goes on to look for a network.
     // covers: rule/uplink-rest-unreliable
-    @Test func withoutWiFiADeadCableKeepsTheTraffic() throws {
+    @Test func withoutWiFiAFailedCableKeepsTheTraffic() throws {
         var bench = try CoreBench()
         bench.handle(.begin(inUse: "wlan0"))
         bench.handle(.atWork)
@@ -63,7 +63,7 @@ import Testing
     }
 
     /// A modem after Wi-Fi is checked only while the Wi-Fi link has failed, because it costs money.
-    @Test func aModemStandsInForAWiFiLinkThatLeadsNowhere() throws {
+    @Test func aModemReplacesAWiFiLinkWithoutInternet() throws {
         var bench = try bench([Self.wifi, Self.modem])
         #expect(bench.core.uplinkChoice.checked.isEmpty)
         var effects: [String] = []
@@ -74,39 +74,40 @@ import Testing
         }
         try #require(bench.isLinkUseless)
         #expect(effects.contains("check uplinks wwan0"))
-        #expect(judge([Self.modem: .leadsOn], &bench) == ["prefer wwan0"])
+        #expect(judge([Self.modem: .reachesLevel], &bench) == ["prefer wwan0"])
         #expect(bench.core.otherUplink == nil, "Wi-Fi goes on to look for a better network")
     }
 
     /// Without its route, Wi-Fi is no candidate, and the modem is the kernel's choice.
     // covers: rule/uplink-validated
-    @Test func unprovenWiFiLeavesTheTrafficToAModemThatLeadsOn() throws {
+    @Test func uncheckedWiFiLeavesTheTrafficToAModemThatReachesTheLevel() throws {
         var bench = try bench([Self.modem], isProven: false)
         #expect(bench.core.uplinkChoice.checked == [Self.modem])
-        _ = judge([Self.modem: .leadsOn], &bench)
+        _ = judge([Self.modem: .reachesLevel], &bench)
         #expect(bench.setOrder([Self.wifi, Self.modem]).contains("prefer wwan0"))
         #expect(bench.core.uplinkChoice.checked == [Self.modem], "its verdict is still needed")
-        let proven = bench.handle(.found(.probed(epoch: bench.core.policy.linkEpoch, .online)))
-        #expect(proven.contains("prefer none") && proven.contains("check uplinks"))
+        let checked = bench.handle(.found(.probed(epoch: bench.core.policy.linkEpoch, .online)))
+        #expect(checked.contains("prefer none") && checked.contains("check uplinks"))
     }
 
     /// The budget of questions is used up: Wi-Fi does not wait for it.
-    @Test func aPostponedProbeCountsAsProof() throws {
+    @Test func aPostponedProbeCountsAsSuccess() throws {
         var bench = try bench([Self.modem], isProven: false)
-        _ = judge([Self.modem: .leadsOn], &bench)
+        _ = judge([Self.modem: .reachesLevel], &bench)
         bench.setOrder([Self.wifi, Self.modem])
         let later = bench.now + .seconds(600)
         let epoch = bench.core.policy.linkEpoch
         #expect(bench.handle(.found(.postponed(epoch: epoch, until: later))).contains("prefer none"))
     }
 
-    /// One that answers again after a failure is not trusted yet, and better than none.
+    /// A recovering uplink comes after the others, and before none.
     // covers: rule/uplink-trusted-later
-    @Test func aModemThatAnswersAgainIsUsedIfNothingElseLeadsOn() throws {
+    @Test func aRecoveringModemIsUsedIfNothingElseReachesTheLevel() throws {
         var bench = try bench([Self.cable, Self.modem])
         _ = judge([Self.cable: .failed(.timedOut), Self.modem: .failed(.timedOut)], &bench)
         #expect(judge([Self.cable: .failed(.timedOut), Self.modem: .recovering], &bench) == ["prefer wwan0"])
-        #expect(judge([Self.cable: .leadsOn, Self.modem: .recovering], &bench).contains("prefer none"))
+        #expect(bench.core.otherUplink == .cellular)
+        #expect(judge([Self.cable: .reachesLevel, Self.modem: .recovering], &bench).contains("prefer none"))
     }
 
     @Test func aCableWithoutCarrierIsPassedOver() throws {
@@ -114,6 +115,19 @@ import Testing
         var bench = try CoreBench()
         try bench.start()
         #expect(bench.setOrder([pulled, Self.wifi]) == ["prefer wlan0"])
+    }
+
+    /// Only a loss of its link delays the return of an uplink, and not a time in which it needs no check.
+    @Test func theChecksLearnWhichUplinksLostTheirLink() throws {
+        var bench = try CoreBench()
+        try bench.start()
+        bench.setOrder([Self.cable, Self.wifi])
+        #expect(bench.lostUplinks.isEmpty)
+        bench.setOrder([UplinkCandidate(interface: "eth0", kind: .wired, isConnected: false), Self.wifi])
+        #expect(bench.lostUplinks == [Self.cable])
+        bench.setOrder([Self.cable, Self.wifi])
+        bench.setOrder([Self.wifi, Self.cable])
+        #expect(bench.core.uplinkChoice.checked.isEmpty && bench.lostUplinks.isEmpty)
     }
 
     @Test func withoutAChoiceNothingIsChecked() throws {
@@ -126,7 +140,7 @@ import Testing
     @Test func theEndEndsTheChecks() throws {
         var bench = try bench([Self.cable, Self.wifi])
         #expect(bench.handle(.stop).contains("check uplinks"))
-        #expect(!bench.handle(.uplinksJudged([Self.cable: .leadsOn])).contains { $0.hasPrefix("prefer") })
+        #expect(!bench.handle(.uplinksJudged([Self.cable: .reachesLevel])).contains { $0.hasPrefix("prefer") })
     }
 }
 

@@ -21,10 +21,10 @@ import Testing
         return last - begin
     }
 
-    private mutating func checkUntilItLeadsOn() -> Duration {
+    private mutating func checkUntilItReachesTheLevel() -> Duration {
         let begin = now
         var last = now
-        while judgement.verdict != .leadsOn {
+        while judgement.verdict != .reachesLevel {
             last = now
             now = now + judgement.record(nil, at: now)
         }
@@ -35,12 +35,12 @@ import Testing
         check(.timedOut)
         #expect(judgement.verdict == nil)
         check(nil)
-        #expect(judgement.verdict == .leadsOn)
+        #expect(judgement.verdict == .reachesLevel)
         check(.timedOut)
-        #expect(judgement.verdict == .leadsOn)
+        #expect(judgement.verdict == .reachesLevel)
         check(nil)
         check(.timedOut)
-        #expect(judgement.verdict == .leadsOn, "failures in a row count")
+        #expect(judgement.verdict == .reachesLevel, "failures in a row count")
     }
 
     @Test mutating func twoFailuresInARowAreFoundWithinSeconds() {
@@ -49,32 +49,57 @@ import Testing
         #expect(judgement.verdict == .failed(.gatewaySilent))
     }
 
-    @Test mutating func aFailedUplinkProvesItself() {
+    @Test mutating func aFailedUplinkReturnsAfterSuccessfulChecks() {
         check(.timedOut, times: 2)
-        #expect(checkUntilItLeadsOn() == UplinkJudgement.firstTrust)
+        #expect(checkUntilItReachesTheLevel() == UplinkJudgement.firstRecovery)
     }
 
     // covers: rule/uplink-trusted-later
-    @Test mutating func eachEarlyRelapseDoublesTheProof() {
+    @Test mutating func eachEarlyRelapseDoublesTheRecovery() {
         check(nil)
-        var proofs: [Duration] = []
+        var recoveries: [Duration] = []
         for _ in 0..<9 {
             check(.timedOut, times: 2)
-            proofs.append(checkUntilItLeadsOn())
+            recoveries.append(checkUntilItReachesTheLevel())
         }
-        #expect(proofs.prefix(4) == [.seconds(10), .seconds(20), .seconds(40), .seconds(80)])
-        #expect(proofs.last == UplinkJudgement.longestTrust)
-        now = now + UplinkJudgement.probation
+        #expect(recoveries.prefix(4) == [.seconds(10), .seconds(20), .seconds(40), .seconds(80)])
+        #expect(recoveries.last == UplinkJudgement.longestRecovery)
+        now = now + UplinkJudgement.relapseTime
         check(.timedOut, times: 2)
-        #expect(checkUntilItLeadsOn() == UplinkJudgement.firstTrust, "it lasted")
+        #expect(checkUntilItReachesTheLevel() == UplinkJudgement.firstRecovery, "it lasted")
     }
 
-    @Test mutating func aFailureInterruptsTheProof() {
+    @Test mutating func aFailureInterruptsTheRecovery() {
         check(.timedOut, times: 2)
         check(nil, times: 2)
         check(.timedOut)
         #expect(judgement.verdict == .failed(.timedOut))
-        #expect(checkUntilItLeadsOn() == UplinkJudgement.firstTrust)
+        #expect(checkUntilItReachesTheLevel() == UplinkJudgement.firstRecovery)
+    }
+
+    @Test mutating func onlyTheFirstLossOfTheLinkNeedsNoRecovery() {
+        var stays: [Duration] = []
+        check(nil)
+        for _ in 0..<8 {
+            judgement.lost(at: now)
+            judgement.resume()
+            stays.append(checkUntilItReachesTheLevel())
+        }
+        #expect(stays.prefix(4) == [.zero, .seconds(20), .seconds(40), .seconds(80)])
+        #expect(stays.last == UplinkJudgement.longestRecovery)
+        now = now + UplinkJudgement.relapseTime
+        judgement.lost(at: now)
+        judgement.resume()
+        #expect(checkUntilItReachesTheLevel() == .zero, "it lasted")
+    }
+
+    @Test mutating func aLossOfTheLinkDuringTheRecoveryStartsItAgain() {
+        check(.timedOut, times: 2)
+        check(nil, times: 2)
+        judgement.lost(at: now)
+        judgement.resume()
+        #expect(judgement.verdict == .recovering)
+        #expect(checkUntilItReachesTheLevel() == UplinkJudgement.firstRecovery)
     }
 
     @Test(arguments: [Uplink.wired, .cellular])

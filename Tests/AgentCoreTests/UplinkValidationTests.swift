@@ -12,7 +12,7 @@ import Testing
         var bench = Bench(.internet)
         #expect(bench.handle(.follow([Self.cable])) == [.source, .gateway])
         bench.answer(.source, .source(.online, cost: 900))
-        #expect(bench.verdicts == [Self.cable: .leadsOn])
+        #expect(bench.verdicts == [Self.cable: .reachesLevel])
         #expect(bench.cancelled == 1, "the gateway does not matter any more")
     }
 
@@ -20,7 +20,7 @@ import Testing
         var bench = Bench(.lan, hasSource: false)
         #expect(bench.handle(.follow([Self.cable])) == [.gateway])
         bench.answer(.gateway, .gateway(true))
-        #expect(bench.verdicts == [Self.cable: .leadsOn])
+        #expect(bench.verdicts == [Self.cable: .reachesLevel])
         for _ in 0..<UplinkJudgement.strikes {
             bench.wait()
             bench.answer(.gateway, .gateway(false))
@@ -33,7 +33,7 @@ import Testing
         #expect(bench.handle(.follow([Self.cable])) == [.target("broker")])
         #expect(bench.opened == [Self.cable])
         bench.answer(.target("broker"), .target(.answers(.certified)))
-        #expect(bench.verdicts == [Self.cable: .leadsOn])
+        #expect(bench.verdicts == [Self.cable: .reachesLevel])
     }
 
     @Test func aCaptiveCableFails() {
@@ -53,7 +53,7 @@ import Testing
         bench.handle(.follow([Self.cable]))
         bench.answer(.source, .source(.online, cost: 900))
         let lost = bench.now
-        while bench.verdicts == [Self.cable: .leadsOn], bench.now - lost < .seconds(60) { bench.wait() }
+        while bench.verdicts == [Self.cable: .reachesLevel], bench.now - lost < .seconds(60) { bench.wait() }
         #expect(bench.verdicts == [Self.cable: .failed(.gatewaySilent)])
         #expect(bench.now - lost <= .seconds(10))
     }
@@ -64,13 +64,13 @@ import Testing
         bench.answer(.target("broker"), .target(.answers(.near)))
         bench.answer(.source, .source(.online, cost: 900))
         bench.answer(.gateway, .gateway(true))
-        try #require(bench.verdicts == [Self.cable: .leadsOn])
+        try #require(bench.verdicts == [Self.cable: .reachesLevel])
         let next = try #require(bench.validation.nextWake)
         bench.handle(.targetDoubted(Self.cable))
         let sooner = try #require(bench.validation.nextWake)
         #expect(sooner < next && sooner <= bench.now + UplinkJudgement.recheck)
         let lost = bench.now
-        while bench.verdicts == [Self.cable: .leadsOn], bench.now - lost < .seconds(60) { bench.wait() }
+        while bench.verdicts == [Self.cable: .reachesLevel], bench.now - lost < .seconds(60) { bench.wait() }
         #expect(bench.now - lost <= .seconds(4), "and one failed check is enough")
     }
 
@@ -83,7 +83,7 @@ import Testing
         bench.wait()
         #expect(bench.asked(.source) == nil)
         bench.answer(.gateway, .gateway(true))
-        #expect(bench.verdicts == [Self.cable: .leadsOn])
+        #expect(bench.verdicts == [Self.cable: .reachesLevel])
         #expect(bench.validation.nextWake.map { $0 - bench.now > .seconds(60) } == true)
     }
 
@@ -99,12 +99,12 @@ import Testing
     @Test func withoutALevelNothingIsAsked() {
         var bench = Bench(.link)
         #expect(bench.handle(.follow([Self.cable, Self.modem])).isEmpty)
-        #expect(bench.verdicts == [Self.cable: .leadsOn, Self.modem: .leadsOn])
+        #expect(bench.verdicts == [Self.cable: .reachesLevel, Self.modem: .reachesLevel])
         #expect(bench.validation.nextWake == nil)
         #expect(bench.handle(.retargeted(required: .internet, targets: [])).contains(.source))
         #expect(bench.verdicts.isEmpty)
         bench.handle(.retargeted(required: .link, targets: []))
-        #expect(bench.verdicts == [Self.cable: .leadsOn, Self.modem: .leadsOn] && bench.questionCount == 0)
+        #expect(bench.verdicts == [Self.cable: .reachesLevel, Self.modem: .reachesLevel] && bench.questionCount == 0)
     }
 
     @Test func aModemKeepsNoConnectionBetweenChecks() {
@@ -112,13 +112,13 @@ import Testing
         #expect(bench.handle(.follow([Self.modem])) == [.target("broker")])
         #expect(bench.opened == [Self.modem] && bench.closed.isEmpty)
         bench.answer(.target("broker"), .target(.answers(.certified)))
-        #expect(bench.verdicts == [Self.modem: .leadsOn] && bench.closed == [Self.modem])
+        #expect(bench.verdicts == [Self.modem: .reachesLevel] && bench.closed == [Self.modem])
         bench.wait()
         #expect(bench.opened == [Self.modem, Self.modem] && bench.asked(.target("broker")) != nil)
     }
 
     /// A flapping plug: the failure before it still counts.
-    @Test func aReplugForgivesNothing() {
+    @Test func aFailureBeforeAReplugCounts() {
         var bench = Bench(.lan, hasSource: false)
         bench.handle(.follow([Self.cable]))
         for _ in 0..<UplinkJudgement.strikes {
@@ -139,16 +139,16 @@ import Testing
             bench.wait()
             bench.answer(.gateway, .gateway(true))
         }
-        #expect(bench.now - replug == UplinkJudgement.firstTrust && bench.verdicts == [Self.cable: .leadsOn])
-        // Pulled while it leads on, it only has to be checked again.
+        #expect(bench.now - replug == UplinkJudgement.firstRecovery && bench.verdicts == [Self.cable: .reachesLevel])
+        // A time without checks is no loss of the link: the cable only has to be checked.
         bench.handle(.follow([]))
         bench.handle(.follow([Self.cable]))
         #expect(bench.verdicts.isEmpty)
         bench.answer(.gateway, .gateway(true))
-        #expect(bench.verdicts == [Self.cable: .leadsOn])
+        #expect(bench.verdicts == [Self.cable: .reachesLevel])
     }
 
-    @Test func aLongPulledCableStartsAfresh() {
+    @Test func aFailureExpiresWhileTheCableIsUnplugged() {
         var bench = Bench(.lan, hasSource: false)
         bench.handle(.follow([Self.cable]))
         for _ in 0..<UplinkJudgement.strikes {
@@ -156,10 +156,29 @@ import Testing
             bench.wait()
         }
         bench.handle(.follow([]))
-        bench.now = bench.now + UplinkJudgement.probation
+        bench.now = bench.now + UplinkJudgement.relapseTime
         bench.handle(.follow([Self.cable]))
         bench.answer(.gateway, .gateway(true))
-        #expect(bench.verdicts == [Self.cable: .leadsOn])
+        #expect(bench.verdicts == [Self.cable: .reachesLevel])
+    }
+
+    /// Its checks are good, and its carrier comes and goes.
+    // covers: rule/uplink-trusted-later
+    @Test func aFlappingCableReturnsLaterEachTime() {
+        var bench = Bench(.lan, hasSource: false)
+        var stays: [Duration] = []
+        for _ in 0..<3 {
+            bench.handle(.follow([Self.cable]))
+            let back = bench.now
+            bench.answer(.gateway, .gateway(true))
+            while bench.verdicts != [Self.cable: .reachesLevel], bench.now - back < .seconds(60) {
+                bench.wait()
+                bench.answer(.gateway, .gateway(true))
+            }
+            stays.append(bench.now - back)
+            bench.handle(.follow([], lost: [Self.cable]))
+        }
+        #expect(stays == [.zero, .zero, .seconds(20)])
     }
 
     @Test func theNumberOfUplinksIsLimited() {

@@ -47,13 +47,6 @@ import Testing
         #expect(bench.watch.connectivity.level == .lan && bench.watch.connectivity.internet == .unknown)
     }
 
-    @Test func onlyAClockThatIsNotSetExplainsTLS() {
-        for problem in ReachProblem.allCases {
-            #expect(problem.explained { true } == problem)
-            #expect(problem.explained { false } == (problem == .tlsFailed ? .clockNotSet : problem))
-        }
-    }
-
     @Test(arguments: [(true, ProbeResult.online), (false, .failed)])
     func withoutAnythingElseTheGatewayIsAsked(answers: Bool, result: ProbeResult) async throws {
         let bench = ProbeBench(.lan, gateway: answers)

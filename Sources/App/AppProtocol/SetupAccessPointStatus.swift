@@ -7,8 +7,8 @@ public struct SetupAccessPointStatus: Sendable, Equatable {
     /// Time since which the device needs the access point; nil if it does not. The access point stays closed while the
     /// radio joins a network, and after a `problem`.
     public var since: Timestamp?
-    /// Reason of the need: `neverProvisioned`, `nothingSeen`, `nothingWorks`, `button` or `command`. New ones may be
-    /// added.
+    /// Reason of the need: `neverProvisioned`, `onlyManual`, `nothingSeen`, `nothingWorks`, `button` or `command`. New
+    /// ones may be added.
     public var why: String?
     /// Radio that the access point uses: `beside` the station on its radio, `instead` of the station, or on a `second`
     /// radio. New values may be added. Nil while closed.

@@ -28,9 +28,33 @@ struct AddressedLink: Sendable, Hashable {
 extension AgentCore {
     /// Requests or drops addresses to match the links. `Effect.join` and `Effect.leave` drop the old address.
     mutating func reviewAddresses() {
-        guard settings.assignsAddresses else { return }
+        guard settings.assignsAddresses else {
+            reviewRouter(of: inUse, policy.phase)
+            if let spare { reviewRouter(of: spare, policy.successor) }
+            return
+        }
         reviewAddress(of: inUse, policy.phase)
         if let spare, let phase = policy.successor { reviewAddress(of: spare, phase) }
+    }
+
+    /// Time from another DHCP client's address until a network without a default route counts as one without a router.
+    /// Other clients set the route within a second of the address.
+    private static let routerTime = Duration.seconds(3)
+
+    private mutating func reviewRouter(of station: StationID, _ phase: FailoverPolicy.Phase?) {
+        let timer = AgentTimer.router(station)
+        let lacksRoute = if case .waitingForAddress = phase { addressWithoutRoute(of: station) != nil } else { false }
+        guard lacksRoute != lastPublished.timers.contains(timer) else { return }
+        wait(timer, until: lacksRoute ? now.instant + Self.routerTime : nil)
+    }
+
+    private func addressWithoutRoute(of station: StationID) -> IPAddress? {
+        guard let facts = kernel.stations[station] else { return nil }
+        return stations[station]?.staleAddresses.addressWithoutRoute(addresses: facts.addresses, routes: facts.routes)
+    }
+
+    mutating func acceptMissingRouter(of station: StationID) {
+        uses(addressWithoutRoute(of: station), hasRouter: false, at: station)
     }
 
     private mutating func reviewAddress(of station: StationID, _ phase: FailoverPolicy.Phase) {

@@ -8,17 +8,31 @@ struct UplinkChoice: Sendable {
     var verdicts: [UplinkCandidate: UplinkVerdict] = [:]
     /// Uplinks that are being checked.
     var checked: [UplinkCandidate] = []
-    /// Epoch of the last Wi-Fi link whose probe succeeded, or could not be made because the budget is used up.
-    var provenLink: UInt64?
+    /// Epoch of the last Wi-Fi link that a probe has checked with success, or could not because the budget is used up.
+    var checkedLink: UInt64?
     /// Uplink that the agent prefers to the kernel's choice; nil for the kernel's choice.
     var preferred: UplinkCandidate?
     /// Whether the history says that another uplink stands in for the first one, and not yet that this works again.
     var isAnnounced = false
     var isAtWork = false
+    /// Inputs of the last review; nil before the first.
+    fileprivate var reviewed: ReviewInputs?
+
+    /// Everything that the choice depends on, apart from its own earlier results.
+    fileprivate struct ReviewInputs: Sendable, Equatable {
+        let order: [UplinkCandidate]
+        let station: StationID
+        let verdicts: [UplinkCandidate: UplinkVerdict]
+        let wifiReachesLevel: Bool?
+        let hasNetworks: Bool
+        let carrier: Uplink?
+        let carrierInterface: String?
+        let reported: Uplink?
+    }
 }
 
-// The traffic goes over the first uplink, in the kernel's order, that a check has shown to reach the required level
-// ("leads on"). Without one, the kernel's choice carries it, or Wi-Fi if that choice has failed and Wi-Fi has not.
+// The traffic goes over the first uplink, in the kernel's order, that a check has shown to reach the required level.
+// Without one, the kernel's choice carries it, or Wi-Fi if that choice has failed and Wi-Fi has not.
 extension AgentCore {
     /// Candidates in the kernel's order, without the station that is not in use.
     private var uplinkOrder: [UplinkCandidate] {
@@ -29,24 +43,25 @@ extension AgentCore {
     private func isStation(_ uplink: UplinkCandidate) -> Bool { uplink.interface == inUse.interface }
 
     /// Whether the Wi-Fi link reaches the required level; nil without a validated link.
-    private var wifiLeadsOn: Bool? {
+    private var wifiReachesLevel: Bool? {
         guard case .online(let link) = policy.phase else { return nil }
         guard link.uselessness == nil else { return false }
-        return policy.settings.validation == nil || uplinkChoice.provenLink == link.epoch ? true : nil
+        return policy.settings.validation == nil || uplinkChoice.checkedLink == link.epoch ? true : nil
     }
 
     /// Records what the connectivity monitor found about a Wi-Fi link.
-    mutating func recordProof(_ finding: PolicyEvent) {
+    mutating func recordCheck(_ finding: PolicyEvent) {
         switch finding {
-        case .probed(let epoch, .online), .postponed(let epoch, _): uplinkChoice.provenLink = epoch
+        case .probed(let epoch, .online), .postponed(let epoch, _): uplinkChoice.checkedLink = epoch
         default: break
         }
     }
 
-    private func leadsOn(_ uplink: UplinkCandidate) -> Bool? {
+    /// Whether the uplink reaches the required level; nil if that is not checked yet.
+    private func reachesLevel(_ uplink: UplinkCandidate) -> Bool? {
         guard uplink.isConnected else { return false }
-        if isStation(uplink) { return wifiLeadsOn }
-        return uplinkChoice.verdicts[uplink].map { $0 == .leadsOn }
+        if isStation(uplink) { return wifiReachesLevel }
+        return uplinkChoice.verdicts[uplink].map { $0 == .reachesLevel }
     }
 
     /// Other uplink that the policy can rely on: it carries the traffic and has not failed. Nil if it stands in for a
@@ -57,7 +72,13 @@ extension AgentCore {
         guard let position = order.firstIndex(where: { $0.interface == kernel.otherUplinkInterface }) else {
             return kind
         }
-        return order[..<position].contains(where: isStation) || leadsOn(order[position]) == false ? nil : kind
+        let uplink = order[position]
+        let isUsable = isRecovering(uplink) || reachesLevel(uplink) ?? true
+        return order[..<position].contains(where: isStation) || !isUsable ? nil : kind
+    }
+
+    private func isRecovering(_ uplink: UplinkCandidate) -> Bool {
+        uplink.isConnected && uplinkChoice.verdicts[uplink] == .recovering
     }
 
     /// Uplinks other than Wi-Fi that were checked and failed, with their problems.
@@ -76,43 +97,51 @@ extension AgentCore {
             case (.failed?, .failed), (.recovering?, .failed): break
             case (_, .failed(let problem)):
                 log(.warning, "\(uplink.interface) does not reach the required level: \(problem.rawValue)")
-            case (_, .recovering): log(.info, "\(uplink.interface) answers again, and is trusted after more checks")
-            case (.failed?, .leadsOn), (.recovering?, .leadsOn):
+            case (_, .recovering): log(.info, "\(uplink.interface) is recovering, and used after more good checks")
+            case (.failed?, .reachesLevel), (.recovering?, .reachesLevel):
                 log(.notice, "\(uplink.interface) reaches the required level again")
-            case (_, .leadsOn): log(.debug, "\(uplink.interface) reaches the required level")
+            case (_, .reachesLevel): log(.debug, "\(uplink.interface) reaches the required level")
             }
         }
         checkRoutes()
     }
 
-    /// Returns the first uplink that leads on. Without one, returns the kernel's choice or Wi-Fi if it has not failed,
-    /// else a failed uplink that answers again.
+    /// Returns the first uplink that reaches the required level. Without one, returns the kernel's choice or Wi-Fi if
+    /// it has not failed, else an uplink that is recovering.
     private func bestUplink(_ order: [UplinkCandidate]) -> UplinkCandidate? {
-        order.first { leadsOn($0) == true }
-            ?? order.first { leadsOn($0) == nil && ($0 == order.first || isStation($0)) }
-            ?? order.first { $0.isConnected && uplinkChoice.verdicts[$0] == .recovering }
+        order.first { reachesLevel($0) == true }
+            ?? order.first { reachesLevel($0) == nil && ($0 == order.first || isStation($0)) }
+            ?? order.first(where: isRecovering)
     }
 
+    /// Chooses the uplink and what to check. Does nothing if no input has changed since the last review.
     mutating func reviewUplinks() {
         guard uplinkChoice.isAtWork else { return }
         let order = uplinkOrder
+        let inputs = UplinkChoice.ReviewInputs(
+            order: order, station: inUse, verdicts: uplinkChoice.verdicts, wifiReachesLevel: wifiReachesLevel,
+            hasNetworks: !policy.networks.isEmpty, carrier: kernel.otherUplink,
+            carrierInterface: kernel.otherUplinkInterface, reported: lastPublished.otherUplink)
+        guard inputs != uplinkChoice.reviewed else { return }
+        uplinkChoice.reviewed = inputs
         if !order.isEmpty, reliableUplink != lastPublished.otherUplink { checkRoutes() }
         let checked = uplinksToCheck(order)
         if checked != uplinkChoice.checked {
+            let lost = uplinkChoice.checked.filter { !order.contains($0) }
             uplinkChoice.checked = checked
-            emit(.checkUplinks(checked))
+            emit(.checkUplinks(checked, lost: lost))
         }
         let best = bestUplink(order)
         let preferred = best == order.first ? nil : best
         if preferred != uplinkChoice.preferred {
             uplinkChoice.preferred = preferred
             emit(.prefer(preferred))
-            if let preferred, let first = order.first, leadsOn(first) == false {
+            if let preferred, let first = order.first, reachesLevel(first) == false {
                 uplinkChoice.isAnnounced = true
                 report("uplinkFailed", "traffic goes over \(preferred.interface) instead of \(first.interface)")
             }
         }
-        if preferred == nil, uplinkChoice.isAnnounced, let first = order.first, leadsOn(first) == true {
+        if preferred == nil, uplinkChoice.isAnnounced, let first = order.first, reachesLevel(first) == true {
             uplinkChoice.isAnnounced = false
             report("uplinkRestored", "traffic goes over \(first.interface) again")
         }
@@ -125,21 +154,21 @@ extension AgentCore {
         emit(.publish(.decision(entry)))
     }
 
-    /// Returns the uplinks to check: those up to the first that leads on. Checks of further ones would have no effect.
-    /// Wi-Fi without a result ends the list too, unless a later uplink leads on and carries the traffic meanwhile.
+    /// Returns the uplinks to check: those up to the first that reaches the required level. Checks of further ones
+    /// would have no effect. Wi-Fi without a result ends the list too, unless another uplink reaches the level.
     private func uplinksToCheck(_ order: [UplinkCandidate]) -> [UplinkCandidate] {
         guard order.count > 1 || !policy.networks.isEmpty else { return [] }
-        let isAnyProven = order.contains { leadsOn($0) == true }
+        let doesAnyReachLevel = order.contains { reachesLevel($0) == true }
         var checked: [UplinkCandidate] = []
         for uplink in order where uplink.isConnected {
             if !isStation(uplink) { checked.append(uplink) }
-            if leadsOn(uplink) ?? (isStation(uplink) && !isAnyProven) { break }
+            if reachesLevel(uplink) ?? (isStation(uplink) && !doesAnyReachLevel) { break }
         }
         return Array(checked.prefix(UplinkValidation.maximumUplinks))
     }
 
     mutating func stopUplinks() {
-        if !uplinkChoice.checked.isEmpty { emit(.checkUplinks([])) }
+        if !uplinkChoice.checked.isEmpty { emit(.checkUplinks([], lost: [])) }
         uplinkChoice = UplinkChoice()
     }
 }

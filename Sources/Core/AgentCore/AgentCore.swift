@@ -152,7 +152,7 @@ package struct AgentCore: Sendable {
             if let next = claims.handleAnswer(names, at: now.instant) { emit(.claim(next)) }
         case .silence(let accessPoint, let report): handle(report, of: accessPoint)
         case .found(let finding):
-            recordProof(finding)
+            recordCheck(finding)
             sendToPolicy(finding)
         case .connectivityChanged: emit(.readConnectivity)
         case .connectivity(let connectivity):
@@ -231,6 +231,7 @@ package struct AgentCore: Sendable {
             sendToPolicy(.tick)
         case .statistics: reviewStatistics()
         case .grace(let station): leave(station)
+        case .router(let station): acceptMissingRouter(of: station)
         case .supplicantRetry(let station): if station == inUse { askSupplicant() }
         case .scanRetry:
             // Another scan may have started meanwhile. Its end triggers the next attempt.

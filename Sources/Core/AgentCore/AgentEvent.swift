@@ -189,6 +189,8 @@ package enum AgentTimer: Hashable, Sendable {
     case statistics
     /// Leave the previous link.
     case grace(StationID)
+    /// Accept another DHCP client's address without a default route.
+    case router(StationID)
     case supplicantRetry(StationID)
     case scanRetry
     case scanOverdue

@@ -93,8 +93,9 @@ package enum Effect: Sendable {
     case follow(TrafficPath, name: String, isMetered: Bool)
     /// Set whether the station's link is only on standby, with power save.
     case standsBy(StationID, Bool)
-    /// Check these uplinks other than Wi-Fi, and no others. `AgentEvent.uplinksJudged` reports the verdicts.
-    case checkUplinks([UplinkCandidate])
+    /// Check these uplinks other than Wi-Fi, and no others. `lost` names the earlier ones whose link is gone.
+    /// `AgentEvent.uplinksJudged` reports the verdicts.
+    case checkUplinks([UplinkCandidate], lost: [UplinkCandidate])
     /// Route traffic over this uplink, whatever the metrics of others; nil for the kernel's choice.
     case prefer(UplinkCandidate?)
     case leaveSuccessorProbe

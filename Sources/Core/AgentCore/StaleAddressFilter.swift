@@ -7,7 +7,7 @@ struct StaleAddressFilter: Hashable {
     private var stale: Set<[UInt8]> = []
     /// Default routes from before the join that have not been set again.
     private var staleRoutes: Set<DefaultRoute> = []
-    /// Address in a network without a router, by the agent's own client or set by the owner.
+    /// Address in a network without a router.
     var withoutRouter: IPAddress?
 
     /// Starts a join to another network: only addresses and routes that are set from now on count.
@@ -29,6 +29,12 @@ struct StaleAddressFilter: Hashable {
             return address.bytes == withoutRouter?.bytes
                 || routes.contains { $0.family == address.family && reaches($0, from: address) }
         }
+    }
+
+    /// Returns the IPv4 address of a link that only lacks a default route; nil if the link is ready or has no address.
+    func addressWithoutRoute(addresses: [InterfaceAddress], routes: [DefaultRoute]) -> IPAddress? {
+        guard !isReady(addresses: addresses, routes: routes) else { return nil }
+        return addresses.first { $0.family == .ipv4 && isUsable($0) }.flatMap { IPAddress(bytes: $0.bytes) }
     }
 
     private func isUsable(_ address: InterfaceAddress) -> Bool {

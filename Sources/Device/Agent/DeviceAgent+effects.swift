@@ -73,9 +73,9 @@ extension DeviceAgent {
             outside.network = NetworkHash(base64: name).map { names.name(of: $0).base64 } ?? ""
             reach.follow(path, isMetered: isMetered)
         case .standsBy(let station, let isStandingBy): standsBy(self[station], isStandingBy)
-        case .checkUplinks(let candidates):
+        case .checkUplinks(let candidates, let lost):
             if !candidates.isEmpty { steering?.keepPaths() }
-            uplinks.follow(candidates)
+            uplinks.follow(candidates, lost: lost)
         case .prefer(let uplink): steering?.prefer(uplink?.interface)
         case .leaveSuccessorProbe: reach.handle(.leaveSuccessor)
         case .probe(let epoch, let limit): reach.probe(epoch: epoch, within: limit)

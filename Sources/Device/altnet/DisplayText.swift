@@ -112,6 +112,7 @@ enum DisplayText {
         let reason =
             switch why {
             case "neverProvisioned": "no network is stored"
+            case "onlyManual": "all stored networks are manual"
             case "nothingSeen": "no stored network is in range"
             case "nothingWorks": "no stored network can be joined"
             case "button": "by the button"

@@ -271,8 +271,12 @@ package struct ConnectivityState: Sendable {
         // The portal state may have arrived during the check.
         findings.portal = portal
         record(findings)
-        let waiting = inUse.waiting
+        var waiting = inUse.waiting
         inUse.waiting = []
+        // The policy gets one result of one check.
+        if case .wifi(let epoch) = path, waiting.contains(.probe(epoch: epoch)) {
+            waiting.removeAll { $0 == .retargeted(epoch: epoch) }
+        }
         guard let verdict else { return }
         for conclusion in waiting { conclude(conclusion, verdict) }
     }
@@ -282,6 +286,12 @@ package struct ConnectivityState: Sendable {
         case .nothing: break
         case .probe(let epoch): answer(verdict, epoch)
         case .target(let epoch): if verdict.result == .online { sendToPolicy(.probed(epoch: epoch, .online)) }
+        case .retargeted(let epoch):
+            switch verdict.result {
+            case .online: sendToPolicy(.probed(epoch: epoch, .online))
+            case .failed, .captive: sendToPolicy(.doubted(epoch: epoch))
+            case nil: break
+            }
         case .signedIn(let epoch): signedIn(verdict, epoch)
         }
     }
@@ -344,7 +354,8 @@ package struct ConnectivityState: Sendable {
 
     // MARK: Other targets
 
-    /// Drops findings of removed targets, and checks the current targets.
+    /// Drops findings of removed targets, and checks the current targets. Without success, the policy probes the link
+    /// at once: its next routine probe may be many minutes away.
     private mutating func retarget(_ required: ReachLevel, keeping kept: Set<String>) {
         settings.required = required
         for name in inUse.findings?.targets.keys.filter({ !kept.contains($0) }) ?? [] {
@@ -354,7 +365,12 @@ package struct ConnectivityState: Sendable {
         if beside?.reach.check != nil, let next = beside?.reach.check?.next {
             beginCheck(.beside, knowing: ReachFindings(), first: [], within: max(.zero, next - now.instant))
         }
-        if required > .link { check(within: settings.checkLimit, then: .nothing) }
+        guard required > .link else { return }
+        if case .wifi(let epoch) = path {
+            check(within: settings.checkLimit, then: .retargeted(epoch: epoch))
+        } else {
+            check(within: settings.checkLimit, then: .nothing)
+        }
     }
 
     // MARK: Unsolicited reports
@@ -611,11 +627,13 @@ package struct ConnectivityState: Sendable {
 }
 
 private struct LinkReach: Sendable {
-    enum Conclusion: Sendable {
+    enum Conclusion: Sendable, Equatable {
         case nothing
         case probe(epoch: UInt64)
         /// A target answers, but its answer alone is not enough proof.
         case target(epoch: UInt64)
+        /// The targets or the required level have changed.
+        case retargeted(epoch: UInt64)
         case signedIn(epoch: UInt64)
     }
 

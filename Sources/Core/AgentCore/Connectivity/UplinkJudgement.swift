@@ -4,35 +4,36 @@ import Failover
 /// Result of an uplink's checks.
 package enum UplinkVerdict: Hashable, Sendable {
     /// The uplink reaches the required level.
-    case leadsOn
+    case reachesLevel
     /// The uplink does not reach the required level, because of this problem.
     case failed(ReachProblem)
-    /// The uplink failed and reaches the required level again, but not for long enough yet. It is used if all others
-    /// have failed.
+    /// The uplink failed or lost its link, and has not reached the required level again for long enough. It is used if
+    /// no other uplink reaches the level.
     case recovering
 }
 
 /// Judges an uplink by the results of its checks, and plans the next check. Two failed checks in a row, or one after a
-/// lost connection, make an uplink fail. A failed uplink counts again after a time of successful checks, which doubles
-/// with each early relapse.
+/// lost connection, make an uplink fail. A failed uplink returns after a time of successful checks, and so does one
+/// that loses its link soon after its return. The time doubles with each early relapse.
 struct UplinkJudgement: Sendable {
     /// Verdict; nil before the first successful check or the second failed one.
     private(set) var verdict: UplinkVerdict?
     let pace: Pace
     /// Failed checks in a row.
     private var failures = 0
-    /// Time of the first of the last successful checks in a row, while the uplink counts as failed.
-    private var provenSince: Instant?
-    /// Time of the last return from `failed` to `leadsOn`.
+    /// Time of the first of the last successful checks in a row, while the uplink is failed or recovering.
+    private var succeedingSince: Instant?
+    /// Time of the last return to `reachesLevel`, or of the last loss of the link that needed no recovery.
     private var returned: Instant?
-    /// Duration of successful checks before a failed uplink counts again.
-    private var trust = Self.firstTrust
+    /// Duration of successful checks before a failed uplink returns.
+    private var recovery = Self.firstRecovery
     /// Pause before the next check of a failed uplink.
     private var pause: Duration
 
     /// Times of checks.
     struct Pace: Sendable {
-        /// Time limit of a check while the uplink leads on. A modem needs seconds to leave its idle state.
+        /// Time limit of a check while the uplink reaches the required level. A modem needs seconds to leave its idle
+        /// state.
         let limit: Duration
         /// Pause after a successful check.
         let interval: Duration
@@ -50,19 +51,19 @@ struct UplinkJudgement: Sendable {
     static let strikes = 2
     /// Pause after the first failed check.
     static let recheck = Duration.milliseconds(500)
-    static let firstTrust = Duration.seconds(10)
-    static let longestTrust = Duration.seconds(600)
-    /// An uplink that fails within this time of its return has come back too early.
-    static let probation = Duration.seconds(600)
-    /// Pause between checks while the uplink proves itself.
-    private static let proof = Duration.seconds(5)
+    static let firstRecovery = Duration.seconds(10)
+    static let longestRecovery = Duration.seconds(600)
+    /// Time after a return within which a failure or a loss of the link is an early relapse.
+    static let relapseTime = Duration.seconds(600)
+    /// Pause between checks while the uplink recovers.
+    private static let recoveryInterval = Duration.seconds(5)
 
     /// Least time limit of the checks that decide against an uplink. A longer one would take a failure beyond 10 s.
     private static let decisiveLimit = Duration.milliseconds(2500)
 
     /// Time limit of the next check.
     var limit: Duration {
-        verdict == .leadsOn && failures == 0 ? pace.limit : max(pace.limit, Self.decisiveLimit)
+        verdict == .reachesLevel && failures == 0 ? pace.limit : max(pace.limit, Self.decisiveLimit)
     }
 
     init(_ kind: Uplink) {
@@ -78,48 +79,62 @@ struct UplinkJudgement: Sendable {
         return failed(problem, at: now)
     }
 
-    /// Records a lost connection. It counts like all but the last failed check.
+    /// Records a lost connection to a target. The next failed check makes the uplink fail.
     mutating func doubt() {
-        if verdict == .leadsOn { failures = max(failures, Self.strikes - 1) }
+        if verdict == .reachesLevel { failures = max(failures, Self.strikes - 1) }
     }
 
-    /// Starts again after a time without checks. A failed uplink has to prove itself, and any other one to be checked.
+    /// Records the loss of the link: no carrier, address or route. After an early relapse the uplink must recover.
+    mutating func lost(at now: Instant) {
+        guard verdict == .reachesLevel else { return }
+        if setRecovery(at: now) { verdict = .recovering } else { (verdict, returned) = (nil, now) }
+    }
+
+    /// Starts again after a time without checks. A failed uplink must recover, and any other one is checked.
     mutating func resume() {
-        (failures, provenSince) = (0, nil)
-        if verdict == .leadsOn { verdict = nil }
+        (failures, succeedingSince) = (0, nil)
+        if verdict == .reachesLevel { verdict = nil }
     }
 
-    private var hasFailed: Bool { verdict != nil && verdict != .leadsOn }
+    private var hasFailed: Bool { verdict != nil && verdict != .reachesLevel }
 
     private mutating func succeeded(at now: Instant) -> Duration {
         failures = 0
         guard hasFailed else {
-            verdict = .leadsOn
+            verdict = .reachesLevel
             return pace.interval
         }
-        let since = provenSince ?? now
-        provenSince = since
-        guard now - since < trust else {
-            (verdict, returned, provenSince) = (.leadsOn, now, nil)
+        let since = succeedingSince ?? now
+        succeedingSince = since
+        guard now - since < recovery else {
+            (verdict, returned, succeedingSince) = (.reachesLevel, now, nil)
             return pace.interval
         }
         verdict = .recovering
-        return min(Self.proof, trust - (now - since))
+        return min(Self.recoveryInterval, recovery - (now - since))
     }
 
     private mutating func failed(_ problem: ReachProblem, at now: Instant) -> Duration {
         failures += 1
-        provenSince = nil
+        succeedingSince = nil
         if hasFailed {
             verdict = .failed(problem)
             pause = min(pause * 2, pace.retry.upperBound)
             return pause
         }
         guard failures >= Self.strikes else { return Self.recheck }
-        let isRelapse = returned.map { now - $0 < Self.probation } ?? false
-        trust = isRelapse ? min(trust * 2, Self.longestTrust) : Self.firstTrust
+        setRecovery(at: now)
         verdict = .failed(problem)
         pause = pace.retry.lowerBound
         return pause
+    }
+
+    /// Sets the duration of the recovery. An early relapse doubles it.
+    /// - Returns: whether the relapse is early.
+    @discardableResult
+    private mutating func setRecovery(at now: Instant) -> Bool {
+        let isEarly = returned.map { now - $0 < Self.relapseTime } ?? false
+        recovery = isEarly ? min(recovery * 2, Self.longestRecovery) : Self.firstRecovery
+        return isEarly
     }
 }

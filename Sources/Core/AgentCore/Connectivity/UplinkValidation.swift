@@ -2,7 +2,7 @@ import AgentModel
 import Failover
 
 /// Checks uplinks other than Wi-Fi with the questions of a Wi-Fi network, asked through each uplink, whichever carries
-/// the traffic. If the required level is the link, every uplink leads on without a check.
+/// the traffic. If the required level is the link, every uplink reaches it without a check.
 ///
 /// A pure value: events and times go in, effects come out. `UplinkMonitor` performs the effects.
 package struct UplinkValidation: Sendable {
@@ -16,7 +16,7 @@ package struct UplinkValidation: Sendable {
     private let hasSource: Bool
     private var budget: QuestionBudget
     private var watches: [Watch] = []
-    /// Uplinks that were followed, oldest first. At most `maximumUplinks`, each for `UplinkJudgement.probation`.
+    /// Uplinks that were followed, oldest first. At most `maximumUplinks`, each for `UplinkJudgement.relapseTime`.
     private var past: [(uplink: UplinkCandidate, judgement: UplinkJudgement, end: Instant)] = []
     private var questions: [ReachQuestionID: (uplink: UplinkCandidate, question: ConnectivityCheck.Question)] = [:]
     private var lastQuestion: UInt64 = 0
@@ -54,7 +54,7 @@ package struct UplinkValidation: Sendable {
         self.now = now
         let before = verdicts
         switch event {
-        case .follow(let uplinks): follow(Array(uplinks.prefix(Self.maximumUplinks)))
+        case .follow(let uplinks, let lost): follow(Array(uplinks.prefix(Self.maximumUplinks)), lost: lost)
         case .answer(let id, let answer): handleAnswer(id, answer)
         case .timer: doWhatIsDue()
         case .targetDoubted(let uplink): doubt(uplink)
@@ -68,7 +68,7 @@ package struct UplinkValidation: Sendable {
     /// Verdicts of the uplinks; an uplink without a verdict is missing.
     package var verdicts: [UplinkCandidate: UplinkVerdict] {
         var verdicts: [UplinkCandidate: UplinkVerdict] = [:]
-        for watch in watches { verdicts[watch.uplink] = isChecking ? watch.judgement.verdict : .leadsOn }
+        for watch in watches { verdicts[watch.uplink] = isChecking ? watch.judgement.verdict : .reachesLevel }
         return verdicts
     }
 
@@ -84,7 +84,8 @@ package struct UplinkValidation: Sendable {
 
     // MARK: Events
 
-    private mutating func follow(_ new: [UplinkCandidate]) {
+    private mutating func follow(_ new: [UplinkCandidate], lost: [UplinkCandidate]) {
+        for uplink in lost { change(uplink) { [now] in $0.judgement.lost(at: now) } }
         for watch in watches where !new.contains(watch.uplink) {
             cancelQuestions(of: watch.uplink)
             effects.append(.close(watch.uplink))
@@ -96,7 +97,7 @@ package struct UplinkValidation: Sendable {
         }
         past = past.filter { !new.contains($0.uplink) }
         past += old.filter { !new.contains($0.uplink) }
-            .map { ($0.uplink, $0.judgement, now + UplinkJudgement.probation) }
+            .map { ($0.uplink, $0.judgement, now + UplinkJudgement.relapseTime) }
         past = past.suffix(Self.maximumUplinks)
         for watch in watches where watch.keepsConnections && !old.contains(where: { $0.uplink == watch.uplink }) {
             effects.append(.open(watch.uplink))
@@ -104,7 +105,7 @@ package struct UplinkValidation: Sendable {
         doWhatIsDue()
     }
 
-    /// Returns the judgement of a new uplink. One that is back keeps its failures, because a cable may flap.
+    /// Returns the judgement of a new uplink. A cable may flap, so one that was followed lately keeps its failures.
     private func judgement(of uplink: UplinkCandidate) -> UplinkJudgement {
         guard var judgement = past.last(where: { $0.uplink == uplink })?.judgement else {
             return UplinkJudgement(uplink.kind)
@@ -115,7 +116,7 @@ package struct UplinkValidation: Sendable {
 
     private mutating func doubt(_ uplink: UplinkCandidate) {
         change(uplink) { [now] watch in
-            guard watch.check == nil, watch.judgement.verdict == .leadsOn else { return }
+            guard watch.check == nil, watch.judgement.verdict == .reachesLevel else { return }
             let earliest = watch.began.map { $0 + UplinkJudgement.recheck } ?? now
             watch.judgement.doubt()
             watch.due = min(watch.due, max(now, earliest))
@@ -245,8 +246,8 @@ package struct UplinkValidation: Sendable {
 }
 
 package enum UplinkValidationEvent: Sendable {
-    /// Check these uplinks from now on, and no others.
-    case follow([UplinkCandidate])
+    /// Check these uplinks from now on, and no others. `lost` names the earlier ones whose link is gone.
+    case follow([UplinkCandidate], lost: [UplinkCandidate] = [])
     case answer(ReachQuestionID, UplinkAnswer)
     case timer
     /// A target's connection through the uplink was lost.

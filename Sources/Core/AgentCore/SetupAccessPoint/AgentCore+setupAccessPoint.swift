@@ -81,7 +81,7 @@ extension AgentCore {
 
     private var setupAccessPointCircumstances: SetupAccessPoint.Circumstances {
         SetupAccessPoint.Circumstances(
-            hasNetworks: !policy.networks.isEmpty, isOnline: isOnlineOverWiFi,
+            hasNetworks: searchFault == nil, hasManualNetworks: searchFault == .onlyManual, isOnline: isOnlineOverWiFi,
             hasOtherUplink: kernel.otherUplink != nil, isSwitching: switches.ledger.current != nil)
     }
 
@@ -90,8 +90,8 @@ extension AgentCore {
     private mutating func setupAccessPointReasonChanged(from before: SetupAccessPoint.Reason?) {
         let text =
             switch setupAccessPoint.wish?.opening?.reason {
-            case .neverProvisioned:
-                "opening the setup access point: \((searchFault ?? .nothingStored).text)"
+            case .neverProvisioned: "opening the setup access point: \(SearchFault.nothingStored.text)"
+            case .onlyManual: "opening the setup access point: \(SearchFault.onlyManual.text)"
             case .nothingSeen: "opening the setup access point: no stored network is in range"
             case .nothingWorks: "opening the setup access point: no stored network can be joined"
             case .button: "opening the setup access point: the button was pressed"

@@ -25,7 +25,10 @@ package struct SetupAccessPoint: Sendable, Equatable {
     }
 
     package enum Reason: String, Sendable, CaseIterable {
+        /// No network is stored.
         case neverProvisioned
+        /// Each stored network is manual.
+        case onlyManual
         /// No stored network was in range for a while.
         case nothingSeen
         /// Stored networks in range refuse the device, and no other network works.
@@ -37,7 +40,9 @@ package struct SetupAccessPoint: Sendable, Equatable {
     }
 
     package struct Circumstances: Sendable, Equatable {
+        /// Whether a network is stored that the device joins automatically.
         package var hasNetworks: Bool
+        package var hasManualNetworks = false
         package var isOnline = false
         package var hasOtherUplink = false
         package var isSwitching = false
@@ -130,7 +135,9 @@ package struct SetupAccessPoint: Sendable, Equatable {
 
     private func reason(at now: Instant) -> Reason? {
         guard let circumstances, !circumstances.isConnected, !isClosed else { return nil }
-        guard circumstances.hasNetworks else { return .neverProvisioned }
+        guard circumstances.hasNetworks else {
+            return circumstances.hasManualNetworks ? .onlyManual : .neverProvisioned
+        }
         if let unseenEnd, unseenEnd <= now { return .nothingSeen }
         if let refusedEnd, refusedEnd <= now { return .nothingWorks }
         return nil

@@ -34,7 +34,7 @@ final class UplinkMonitor {
                 questionsPerHour: min(3600, 2 * budget.questionsPerHour), bytesPerHour: budget.bytesPerHour))
     }
 
-    func follow(_ uplinks: [UplinkCandidate]) { handle(.follow(uplinks)) }
+    func follow(_ uplinks: [UplinkCandidate], lost: [UplinkCandidate]) { handle(.follow(uplinks, lost: lost)) }
 
     /// Uses the monitor's current targets.
     func retarget(required: ReachLevel) {
