@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test mutating func aDeviceWithManualNetworksAloneHasItsOwnReason() {
-        point.review(Circumstances(hasNetworks: false, hasManualNetworks: true), at: now)
+        point.review(Circumstances(hasNetworks: false, hasOnlyManual: true), at: now)
         #expect(point.opening?.reason == .onlyManual)
     }
 

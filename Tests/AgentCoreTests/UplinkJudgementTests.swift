@@ -81,23 +81,34 @@ import Testing
         var stays: [Duration] = []
         check(nil)
         for _ in 0..<8 {
-            judgement.lost(at: now)
-            judgement.resume()
+            loseTheLink(for: .seconds(1))
             stays.append(checkUntilItReachesTheLevel())
         }
         #expect(stays.prefix(4) == [.zero, .seconds(20), .seconds(40), .seconds(80)])
         #expect(stays.last == UplinkJudgement.longestRecovery)
         now = now + UplinkJudgement.relapseTime
-        judgement.lost(at: now)
-        judgement.resume()
+        loseTheLink(for: .seconds(1))
         #expect(checkUntilItReachesTheLevel() == .zero, "it lasted")
+    }
+
+    private mutating func loseTheLink(for time: Duration) {
+        judgement.lost(at: now)
+        now = now + time
+        judgement.resume(at: now)
+    }
+
+    @Test mutating func aRouteThatIsReplacedIsNoLoss() {
+        check(nil)
+        for _ in 0..<8 {
+            loseTheLink(for: .milliseconds(100))
+            #expect(checkUntilItReachesTheLevel() == .zero)
+        }
     }
 
     @Test mutating func aLossOfTheLinkDuringTheRecoveryStartsItAgain() {
         check(.timedOut, times: 2)
         check(nil, times: 2)
-        judgement.lost(at: now)
-        judgement.resume()
+        loseTheLink(for: .seconds(1))
         #expect(judgement.verdict == .recovering)
         #expect(checkUntilItReachesTheLevel() == UplinkJudgement.firstRecovery)
     }

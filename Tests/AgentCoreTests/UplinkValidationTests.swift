@@ -162,7 +162,7 @@ import Testing
         #expect(bench.verdicts == [Self.cable: .reachesLevel])
     }
 
-    /// Its checks are good, and its carrier comes and goes.
+    /// The cable's checks succeed, but its carrier comes and goes.
     // covers: rule/uplink-trusted-later
     @Test func aFlappingCableReturnsLaterEachTime() {
         var bench = Bench(.lan, hasSource: false)
@@ -177,6 +177,7 @@ import Testing
             }
             stays.append(bench.now - back)
             bench.handle(.follow([], lost: [Self.cable]))
+            bench.now = bench.now + .seconds(2)
         }
         #expect(stays == [.zero, .zero, .seconds(20)])
     }

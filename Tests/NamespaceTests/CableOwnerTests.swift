@@ -199,7 +199,7 @@ private final class OwnedCable {
         try await hasRoutes()
     }
 
-    /// Pulls the cable until the owner has removed what it set.
+    /// Pulls the cable, waits until the owner has removed its routes, and plugs the cable in again.
     func pullAndPlug() async throws {
         try await router.run("ip link set port0 down")
         try await device.run(

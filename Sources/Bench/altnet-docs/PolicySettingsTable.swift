@@ -21,10 +21,11 @@ enum PolicySettingsTable {
         }
         if let name = meanings.keys.min() { throw WrongMeaning(name: name) }
         return """
-            The [failover rules](../contributor/failover-rules.md) say where each one applies. Values are as `set` in a
-            [scenario](../contributor/simulator.md#the-format) and `altnet-lab replay --set` take them. A wait has two:
-            it grows from `first` to `last`. A program in parentheses is the source of a value; the others are altnet's
-            own. The policy refuses settings that contradict each other.
+            Names and values are those of `set` in a [scenario](../contributor/simulator.md#the-format) and of
+            `altnet-lab replay --set`; a device has [other names](settings.md). The
+            [failover rules](../contributor/failover-rules.md) say where each setting applies. A wait has two values: it
+            grows from `first` to `last`. A program in parentheses is the source of a value; the other values are
+            altnet's own. The policy refuses settings that contradict each other.
 
             \(Markdown.table(["setting", "default", "meaning"], rows))
             """
@@ -52,11 +53,11 @@ enum PolicySettingsTable {
         "margin": "Additional headroom of a better access point, in dB (between iwd and ESPHome).",
         "roamMargin": "Additional headroom while the link loses frames, in dB: 1 dB is a twelfth of them.",
         "recovery": "Distance above weak at which a weak link is fine again, in dB.",
-        "returnHeadroom": "Headroom of the preferred network for a return, and of a clearly good target, in dB.",
+        "returnHeadroom": "Minimum headroom for a return, and for a move (roam: half) despite the hourly limit, in dB.",
         "rescanDrop": "Fall of the signal since the last scan that causes another, in dB.",
         "unblockGain": "Gain of signal that ends a block, in dB (Android).",
-        "switchLimit": "Moves to other networks within `switchLimitWindow` (Android).",
-        "roamLimit": "Roams within `switchLimitWindow`.",
+        "switchLimit": "Maximum number of moves to other networks within `switchLimitWindow` (Android).",
+        "roamLimit": "Maximum number of roams within `switchLimitWindow`.",
         "scanShare": "Air time for scans on a fine link, in thousandths.",
         "weakScanShare": "Air time for scans on a weak link, in thousandths.",
         "wrongKeyStrikes": "Wrong keys in a row that block (Android).",
@@ -85,12 +86,12 @@ enum PolicySettingsTable {
         "scanInterval.unseenDelay": "Time from coming online to the first scan for networks never seen.",
         "scanLimit": "Time limit of a scan. All channels take up to 14 s.",
         "joinLimit": "Time for an access point to let the device in (Matter).",
-        "addressLimit": "Time from there to an address and a route, and for a lost address to return.",
+        "addressLimit": "Time from association to an address and a route, and for a lost address to return.",
         "addressLimitAfterLeaving": "Time for an address after a working link was left. dhcpcd takes 6 to 7 s.",
         "usefulProbation": "Time with internet after which a network is trusted again.",
         "freshness": "Age of an observation up to which an access point is in range.",
         "reappearance": "Absence after which a network's return ends its blocks.",
-        "sleepSuspicion": "Delay of a wake-up from which the device must have slept.",
+        "sleepSuspicion": "Delay of a wake-up after which the device counts as having slept.",
         "interfaceGrace": "Wait before an interface that is down is brought up.",
         "returnsToPreferred": "Return to the preferred network.",
         "keepsStandby": "Keep another network ready on a second station.",
@@ -106,7 +107,7 @@ enum PolicySettingsTable {
         "failedMoveBlock": "Block after a failure for which a working link was left.",
         "fullBlock": "Block of a full access point.",
         "noAddressBlock": "Block after missing addresses.",
-        "noInternetBlock": "Time that a network without internet ranks last. Congestion starts with its first wait.",
+        "noInternetBlock": "Time that a network without internet ranks last.",
         "captiveBlock": "Time that a network with a login page ranks last.",
         "lastResort": "Wait before a blocked network is tried if nothing sound is in range (iwd).",
         "validation": "Probe links. Off if `ALTNET_REQUIRED_LEVEL` is `link`, and by default in a scenario.",

@@ -226,7 +226,12 @@ extension AgentCore {
             if let station = kernel.station(of: address.index) { stations[station]?.staleAddresses.removed(address) }
             emit(.addressesChanged)
         case .defaultRouteAdded(let route):
-            if let station = kernel.station(of: route.index) { stations[station]?.staleAddresses.added(route) }
+            guard let station = kernel.station(of: route.index) else { break }
+            stations[station]?.staleAddresses.added(route)
+            // Another DHCP client has set the route late.
+            if !settings.assignsAddresses, route.family == .ipv4 {
+                stations[station]?.staleAddresses.withoutRouter = nil
+            }
         case .defaultRouteRemoved(let route):
             if let station = kernel.station(of: route.index) { stations[station]?.staleAddresses.removed(route) }
         case .uplinkChanged, .resynchronise: break

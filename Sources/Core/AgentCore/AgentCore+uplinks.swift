@@ -12,7 +12,7 @@ struct UplinkChoice: Sendable {
     var checkedLink: UInt64?
     /// Uplink that the agent prefers to the kernel's choice; nil for the kernel's choice.
     var preferred: UplinkCandidate?
-    /// Whether the history says that another uplink stands in for the first one, and not yet that this works again.
+    /// Whether the history has `uplinkFailed` without a later `uplinkRestored`.
     var isAnnounced = false
     var isAtWork = false
     /// Inputs of the last review; nil before the first.

@@ -31,10 +31,12 @@ struct StaleAddressFilter: Hashable {
         }
     }
 
-    /// Returns the IPv4 address of a link that only lacks a default route; nil if the link is ready or has no address.
+    /// Returns the IPv4 address of a link that only lacks a default route; nil if the link is ready, or has no other
+    /// address than a link-local one.
     func addressWithoutRoute(addresses: [InterfaceAddress], routes: [DefaultRoute]) -> IPAddress? {
         guard !isReady(addresses: addresses, routes: routes) else { return nil }
-        return addresses.first { $0.family == .ipv4 && isUsable($0) }.flatMap { IPAddress(bytes: $0.bytes) }
+        return addresses.filter { $0.family == .ipv4 && isUsable($0) }.compactMap { IPAddress(bytes: $0.bytes) }
+            .first { !$0.isLinkLocal }
     }
 
     private func isUsable(_ address: InterfaceAddress) -> Bool {

@@ -1,6 +1,6 @@
 import AgentModel
 
-/// Thresholds and times of the policy. `Docs/contributor/failover-rules.md` lists them with the sources of the
+/// Thresholds and times of the policy. `Docs/reference/policy-settings.md` lists them with the sources of the
 /// defaults.
 public struct PolicySettings: Hashable, Sendable {
     /// Signal thresholds in dBm; the same signal is worth less on 2.4 GHz, where more of it is noise.

@@ -93,6 +93,7 @@ final class StationAddresses {
                     isOfSibling: { [routes] address in
                         routes.addresses.contains {
                             $0.index != index && !$0.isTentative && $0.bytes == address.bytes
+                                && routes.links[$0.index]?.hasCarrier == true
                         }
                     }
                 ) { [weak self] in

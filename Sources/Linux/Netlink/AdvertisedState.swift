@@ -105,8 +105,8 @@ struct AdvertisedRoute: Hashable {
     let metric: Int
     let maker: UInt8
     let table: UInt32
-    /// True for a prefix's on-link route by the kernel, of an advertised prefix or a user's address. One of an
-    /// advertised prefix with unlimited lifetime has no expiry either.
+    /// True for the kernel's on-link route of an advertised prefix or of a user's address. The expiry does not
+    /// distinguish them: an advertised prefix can have an unlimited lifetime.
     let isOfPrefix: Bool
 
     init?(_ message: NetlinkMessage, on index: Int) {
@@ -176,7 +176,7 @@ public struct IPv6AddressPlan: Hashable, Sendable {
             + (fixed.gateway.map { [route(nil, 0, by: $0)] } ?? [])
     }
 
-    /// True for an address that the kernel can update. It detects duplicates of a new address only.
+    /// True if the kernel can update the one address to the other. A new duplicate detection needs a new address.
     func isSameAddress(as other: IPv6AddressPlan) -> Bool {
         address == other.address && prefixLength == other.prefixLength && detectsDuplicates == other.detectsDuplicates
     }

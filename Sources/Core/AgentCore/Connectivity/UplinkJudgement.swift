@@ -16,13 +16,15 @@ package enum UplinkVerdict: Hashable, Sendable {
 /// lost connection, make an uplink fail. A failed uplink returns after a time of successful checks, and so does one
 /// that loses its link soon after its return. The time doubles with each early relapse.
 struct UplinkJudgement: Sendable {
-    /// Verdict; nil before the first successful check or the second failed one.
+    /// Verdict; nil until the first successful check or the second failed one, also after `resume`.
     private(set) var verdict: UplinkVerdict?
     let pace: Pace
     /// Failed checks in a row.
     private var failures = 0
     /// Time of the first of the last successful checks in a row, while the uplink is failed or recovering.
     private var succeedingSince: Instant?
+    /// Time of the last loss of the link, while it has not returned.
+    private var lost: Instant?
     /// Time of the last return to `reachesLevel`, or of the last loss of the link that needed no recovery.
     private var returned: Instant?
     /// Duration of successful checks before a failed uplink returns.
@@ -55,10 +57,12 @@ struct UplinkJudgement: Sendable {
     static let longestRecovery = Duration.seconds(600)
     /// Time after a return within which a failure or a loss of the link is an early relapse.
     static let relapseTime = Duration.seconds(600)
+    /// Time within which a link that is back was never lost: a DHCP client may remove the route and set it again.
+    private static let replacementTime = Duration.seconds(1)
     /// Pause between checks while the uplink recovers.
     private static let recoveryInterval = Duration.seconds(5)
 
-    /// Least time limit of the checks that decide against an uplink. A longer one would take a failure beyond 10 s.
+    /// Minimum time limit of the checks that can make an uplink fail. A longer one delays the verdict beyond 10 s.
     private static let decisiveLimit = Duration.milliseconds(2500)
 
     /// Time limit of the next check.
@@ -84,23 +88,31 @@ struct UplinkJudgement: Sendable {
         if verdict == .reachesLevel { failures = max(failures, Self.strikes - 1) }
     }
 
-    /// Records the loss of the link: no carrier, address or route. After an early relapse the uplink must recover.
+    /// Records the loss of the link: no carrier, address or route.
     mutating func lost(at now: Instant) {
-        guard verdict == .reachesLevel else { return }
-        if setRecovery(at: now) { verdict = .recovering } else { (verdict, returned) = (nil, now) }
+        if verdict == .reachesLevel { lost = now }
     }
 
-    /// Starts again after a time without checks. A failed uplink must recover, and any other one is checked.
-    mutating func resume() {
+    /// Starts again after a time without checks. A failed uplink must recover, and so must one that lost its link in an
+    /// early relapse. Any other one is checked.
+    mutating func resume(at now: Instant) {
         (failures, succeedingSince) = (0, nil)
-        if verdict == .reachesLevel { verdict = nil }
+        guard verdict == .reachesLevel else { return }
+        let start = lost
+        (verdict, lost) = (nil, nil)
+        guard let start, now - start >= Self.replacementTime else { return }
+        if setRecovery(at: start) {
+            (verdict, pause) = (.recovering, pace.retry.lowerBound)
+        } else {
+            returned = start
+        }
     }
 
-    private var hasFailed: Bool { verdict != nil && verdict != .reachesLevel }
+    private var mustRecover: Bool { verdict != nil && verdict != .reachesLevel }
 
     private mutating func succeeded(at now: Instant) -> Duration {
         failures = 0
-        guard hasFailed else {
+        guard mustRecover else {
             verdict = .reachesLevel
             return pace.interval
         }
@@ -117,7 +129,7 @@ struct UplinkJudgement: Sendable {
     private mutating func failed(_ problem: ReachProblem, at now: Instant) -> Duration {
         failures += 1
         succeedingSince = nil
-        if hasFailed {
+        if mustRecover {
             verdict = .failed(problem)
             pause = min(pause * 2, pace.retry.upperBound)
             return pause

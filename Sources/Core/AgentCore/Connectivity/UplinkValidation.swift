@@ -105,12 +105,12 @@ package struct UplinkValidation: Sendable {
         doWhatIsDue()
     }
 
-    /// Returns the judgement of a new uplink. A cable may flap, so one that was followed lately keeps its failures.
+    /// Returns the judgement of a new uplink. One followed lately stays failed or recovering: a cable may flap.
     private func judgement(of uplink: UplinkCandidate) -> UplinkJudgement {
         guard var judgement = past.last(where: { $0.uplink == uplink })?.judgement else {
             return UplinkJudgement(uplink.kind)
         }
-        judgement.resume()
+        judgement.resume(at: now)
         return judgement
     }
 

@@ -81,7 +81,7 @@ extension AgentCore {
 
     private var setupAccessPointCircumstances: SetupAccessPoint.Circumstances {
         SetupAccessPoint.Circumstances(
-            hasNetworks: searchFault == nil, hasManualNetworks: searchFault == .onlyManual, isOnline: isOnlineOverWiFi,
+            hasNetworks: searchFault == nil, hasOnlyManual: searchFault == .onlyManual, isOnline: isOnlineOverWiFi,
             hasOtherUplink: kernel.otherUplink != nil, isSwitching: switches.ledger.current != nil)
     }
 

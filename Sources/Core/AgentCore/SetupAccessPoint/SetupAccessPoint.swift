@@ -42,7 +42,7 @@ package struct SetupAccessPoint: Sendable, Equatable {
     package struct Circumstances: Sendable, Equatable {
         /// Whether a network is stored that the device joins automatically.
         package var hasNetworks: Bool
-        package var hasManualNetworks = false
+        package var hasOnlyManual = false
         package var isOnline = false
         package var hasOtherUplink = false
         package var isSwitching = false
@@ -136,7 +136,7 @@ package struct SetupAccessPoint: Sendable, Equatable {
     private func reason(at now: Instant) -> Reason? {
         guard let circumstances, !circumstances.isConnected, !isClosed else { return nil }
         guard circumstances.hasNetworks else {
-            return circumstances.hasManualNetworks ? .onlyManual : .neverProvisioned
+            return circumstances.hasOnlyManual ? .onlyManual : .neverProvisioned
         }
         if let unseenEnd, unseenEnd <= now { return .nothingSeen }
         if let refusedEnd, refusedEnd <= now { return .nothingWorks }

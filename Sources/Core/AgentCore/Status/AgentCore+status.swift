@@ -6,7 +6,7 @@ import KeyFile
 /// Last published values, and other state kept between events.
 struct LastPublished: Sendable {
     var history = DecisionHistory()
-    /// Uplink other than the stations that reaches the required level, as last sent to the policy.
+    /// Value of `reliableUplink` that was last sent to the policy.
     var otherUplink: Uplink?
     var used: NetworkID?
     /// Networks whose refused access points have been reported.

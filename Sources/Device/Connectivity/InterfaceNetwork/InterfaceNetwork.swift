@@ -28,8 +28,8 @@ public struct InterfaceNetwork: Sendable {
     }
 
     /// Creates the network of an interface that another program configures. Asks the link's own name servers if
-    /// systemd-networkd or systemd-resolved knows them. Else asks those of `other` through the interface, then by the
-    /// path of `other`, because they may be in the network of another interface.
+    /// systemd-networkd knows them, else those of `other`: through the interface, then by the path of `other`, because
+    /// they may be in the network of another interface.
     public init(interface: String, namesFrom other: InterfaceNetwork) {
         way = BoundLoop(interface: interface, loop: other.way.loop)
         reader = AnnouncementReader(ofLink: interface, else: other.reader)

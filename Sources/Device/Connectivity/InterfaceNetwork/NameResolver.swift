@@ -47,8 +47,8 @@ final class NameResolver: Sendable {
 
     private func ask(_ question: DNSQuestion, within limit: Duration) async throws(NameFailure) -> NameAnswer {
         let deadline = way.loop.now + TimeAmount(limit)
-        let known = await reader.announcements(until: deadline) { !$0.nameServers.isEmpty }
-        let servers = Self.turns(known.nameServers, by: way, thenBy: known.isOfLink ? nil : otherWay)
+        let known = await reader.announcements(until: deadline) { !$0.nameServers.isEmpty }.nameServers
+        let servers = Self.turns(known, by: way, thenBy: otherWay)
         guard !servers.isEmpty else { throw .noServers }
         // The buffer is bounded because servers may flood it. Queries whose answers are dropped are repeated.
         let (events, continuation) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingOldest(64))

@@ -14,8 +14,6 @@ public struct NetworkAnnouncements: Sendable, Equatable {
     public var nameServers: [NameServer]
     /// URL of the captive portal API (RFC 8910): up to 2048 bytes of printable ASCII, otherwise unchecked.
     public var captivePortalAPI: String?
-    /// Whether the name servers are known to be the link's own, so that they are asked through it only.
-    var isOfLink = false
 
     public init(nameServers: [NameServer] = [], captivePortalAPI: String? = nil) {
         self.nameServers = nameServers
@@ -47,15 +45,13 @@ extension NetworkAnnouncements {
         }
     }
 
-    /// Reads the name servers of one link from the state that systemd-networkd (`DNS=`) or systemd-resolved
-    /// (`SERVERS=`) keeps of it. Skips unknown lines, and servers with a port.
+    /// Reads the name servers of one link from the state that systemd-networkd keeps of it (`DNS=`). Skips unknown
+    /// lines, and servers with a port.
     init(linkState text: some Collection<UInt8>) {
         self.init()
-        isOfLink = true
         for line in text.split(separator: UInt8(ascii: "\n")) {
             let parts = line.split(separator: UInt8(ascii: "="), maxSplits: 1)
-            guard parts.count == 2, parts[0].elementsEqual("DNS".utf8) || parts[0].elementsEqual("SERVERS".utf8)
-            else { continue }
+            guard parts.count == 2, parts[0].elementsEqual("DNS".utf8) else { continue }
             for word in parts[1].split(separator: UInt8(ascii: " ")) { add(word) }
         }
     }
@@ -75,13 +71,12 @@ public enum AnnouncementSource: Sendable {
     case supplied
     /// The machine's name servers are in this file (resolv.conf(5)). The file is read for each use.
     case machine(String)
-    /// Name servers of the interface's own link, in files of these folders that the interface's index names. The files
-    /// are read for each use.
-    case link([String])
+    /// The name servers of the interface's own link are in the file of this folder that the interface's index names.
+    /// The file is read for each use.
+    case link(String)
 
     public static let system = AnnouncementSource.machine("/etc/resolv.conf")
-    /// Links of systemd-networkd, and those that systemd-resolved knows from other programs such as NetworkManager.
-    static let systemLinks = AnnouncementSource.link(["/run/systemd/netif/links", "/run/systemd/resolve/netif"])
+    static let networkdLinks = AnnouncementSource.link("/run/systemd/netif/links")
 }
 
 /// Reads an interface's announcements, and waits for them in a new network.
@@ -113,7 +108,7 @@ final class AnnouncementReader: Sendable {
     }
 
     /// Reads the name servers of an interface's own link. Without any, reads those of `other`.
-    init(ofLink interface: String, from source: AnnouncementSource = .systemLinks, else other: AnnouncementReader) {
+    init(ofLink interface: String, from source: AnnouncementSource = .networkdLinks, else other: AnnouncementReader) {
         (self.interface, self.source, loop, watch, fallback) = (interface, source, other.loop, other.watch, other)
     }
 
@@ -123,14 +118,9 @@ final class AnnouncementReader: Sendable {
         case .supplied: return state.withLock { $0.announcements }
         case .machine(let path):
             read = { NetworkAnnouncements(resolverConfiguration: Self.content(of: path) ?? []) }
-        case .link(let folders):
+        case .link(let folder):
             let index = interface.map { if_nametoindex($0) } ?? 0
-            read = {
-                let states = folders.lazy.map {
-                    NetworkAnnouncements(linkState: Self.content(of: "\($0)/\(index)") ?? [])
-                }
-                return states.first { !$0.nameServers.isEmpty } ?? NetworkAnnouncements()
-            }
+            read = { NetworkAnnouncements(linkState: Self.content(of: "\(folder)/\(index)") ?? []) }
         }
         let announcements = watch.reading(OutsideSource(.resolver, interface ?? ""), read) ?? NetworkAnnouncements()
         guard let fallback, announcements.nameServers.isEmpty else { return announcements }
