@@ -10,8 +10,12 @@ extension Radios {
         private func expectRefusal(
             _ house: House, while uplink: Uplink, _ networkSignal: (Int?) -> Bool
         ) async throws {
-            try await eventually(within: .seconds(20), "the device to rely on its \(uplink) uplink") {
-                house.device.status?.uplink == uplink && house.device.status?.flags == .canUpdateBackups
+            // Wi-Fi may carry the traffic again until the uplink has been checked.
+            var since: ContinuousClock.Instant?
+            try await eventually(within: .seconds(30), "the device to rely on its \(uplink) uplink for 5 s") {
+                let status = house.device.status
+                since = status?.uplink == uplink && status?.flags == .canUpdateBackups ? since ?? .now : nil
+                return since.map { ContinuousClock.now - $0 > .seconds(5) } ?? false
             }
             let client = try await house.device.client()
             let status = try await client.network()

@@ -273,6 +273,12 @@ import Testing
         var runner: IPv4Runner? = try network.runner()
         runner?.linkUp(hardware: AddressNetwork.hardware)
         _ = try await network.lease()
+        // The routes and the rule follow the lease.
+        try await network.device.run(
+            """
+            timeout 5 sh -c 'until [ $(ip route | wc -l) = 2 ] && [ $(ip rule | wc -l) = 4 ] &&
+                [ $(\(Self.ownTable) | wc -l) = 1 ]; do sleep 0.01; done'
+            """)
         runner = nil
         try await network.device.run(
             """
