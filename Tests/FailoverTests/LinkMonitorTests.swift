@@ -31,6 +31,22 @@ import Testing
         #expect(!monitor([-64, -65, -66, -67, -68, -69, -70, -71]).isFading, "too few weak samples")
     }
 
+    // covers: rule/weak-level
+    @Test func threeSamplesShowASuddenFall() {
+        #expect(monitor([-55, -55, -84, -84]).level == -69, "two low samples may be noise")
+        #expect(monitor([-55, -55, -84, -84, -84]).level == -84)
+        #expect(monitor([-60, -60, -77, -77, -77]).level == -70, "less than 18 dB")
+    }
+
+    // covers: rule/weak-fading
+    @Test func aSuddenFallToACriticalSignalIsFading() {
+        #expect(monitor([-55, -55, -71, -80, -83, -84, -84]).isFading)
+        #expect(monitor([-55, -76, -83, -84, -84]).isFading)
+        #expect(!monitor([-55, -55, -75, -84, -84]).isFading, "two critical samples")
+        #expect(!monitor([-83, -84, -84, -83, -84]).isFading, "no fall")
+        #expect(!monitor([-55, -55] + Array(repeating: -84, count: 30)).isFading, "the fall was long ago")
+    }
+
     // covers: rule/congestion
     @Test(arguments: [(-5, 0), (9, 0), (10, 0.1), (50, 0.5), (300, 1)] as [(Int, Double)])
     func countsFrameLossFromTenPercentOn(percent: Int, share: Double) {

@@ -29,7 +29,7 @@ import Testing
         bench.send(.signal(-75))
         #expect(Self.interval(&bench) == .milliseconds(2500), "doubtful")
         bench.send(.signal(-85))
-        #expect(Self.interval(&bench) == .seconds(1), "critical")
+        #expect(Self.interval(&bench) == .seconds(1), "perhaps a sudden fall")
         bench.send(.signal(-60))
         let calm = bench.take().watches.compactMap(\.self).last
         #expect(calm?.interval == .seconds(10) && calm?.unsupervisedInterval == .seconds(10))

@@ -100,7 +100,8 @@ extension FailoverPolicy {
             otherUplink != nil
             ? settings.calmSampling
             : isPatient
-                ? settings.unsupervisedSampling : isCritical ? settings.criticalSampling : settings.alertSampling
+                ? settings.unsupervisedSampling
+                : isCritical || monitor.mayHaveFallen ? settings.criticalSampling : settings.alertSampling
         guard sampling != monitor.sampling else { return }
         if isCritical { (scans[.escape].due, scans[.escape].count) = (now, 0) }
         monitor.sampling = sampling

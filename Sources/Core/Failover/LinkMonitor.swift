@@ -6,8 +6,10 @@ struct LinkMonitor: Sendable, Hashable {
     private(set) var latest: Int?
     /// Start of the run of weak samples; nil while the signal is fine. A run ends `recovery` dB above weak.
     private(set) var weakSince: Instant?
-    /// Whether the signal falls so fast that it will be critical within `horizon`.
+    /// Whether the signal falls so fast that it will be critical within `horizon`, or has suddenly fallen that low.
     private(set) var isFading = false
+    /// Whether the signal has suddenly fallen within `horizon`, or may have: the first weak samples are far lower.
+    private(set) var mayHaveFallen = false
     /// Share of frames lost at whatever signal, 0 to 1: interference, or a busy channel. Less than `leastLoss` is 0.
     private(set) var loss = 0.0
     /// Whether one sample of the frame loss says enough.
@@ -18,6 +20,11 @@ struct LinkMonitor: Sendable, Hashable {
     var levelAtScan: Int?
     private var lossAt: Instant?
     private var weakSamples = 0
+    private var criticalSamples = 0
+    /// Last sample that was not weak, in dBm.
+    private var fine: Int?
+    /// Time of the last sudden fall.
+    private var fallenAt: Instant?
     private var samples: [Sample] = []
 
     private struct Sample: Hashable {
@@ -35,6 +42,9 @@ struct LinkMonitor: Sendable, Hashable {
     /// In dB a second. A slower change may be noise.
     private static let clearSlope = 0.3
     private static let longestMean = Duration.seconds(8)
+    /// Fall in dB that is a new place or a closed door, not noise, if the last `stepSamples` samples show it.
+    private static let step = 18
+    private static let stepSamples = 3
 
     mutating func add(_ signal: Int, at now: Instant, thresholds: PolicySettings.Thresholds, recovery: Int) {
         latest = signal
@@ -45,10 +55,24 @@ struct LinkMonitor: Sendable, Hashable {
         if signal < thresholds.weak + (weakSince == nil ? 0 : recovery) {
             weakSince = weakSince ?? now
             weakSamples += 1
+            if weakSamples == Self.stepSamples { noticeFall(at: now) }
         } else {
-            (weakSince, weakSamples) = (nil, 0)
+            (weakSince, weakSamples, fine, fallenAt) = (nil, 0, signal, nil)
         }
-        isFading = weakSamples > 3 && isFalling(to: thresholds.critical)
+        criticalSamples = signal < thresholds.critical ? criticalSamples + 1 : 0
+        let hasFallen = fallenAt.map { now - $0 <= Self.horizon } ?? false
+        mayHaveFallen =
+            hasFallen || (1..<Self.stepSamples).contains(weakSamples) && fine.map { signal <= $0 - Self.step } ?? false
+        isFading =
+            weakSamples > 3 && isFalling(to: thresholds.critical)
+            || hasFallen && criticalSamples >= Self.stepSamples
+    }
+
+    /// After a sudden fall, forgets the samples from before it, which would hold `level` up for 8 s.
+    private mutating func noticeFall(at now: Instant) {
+        let newest = samples.suffix(Self.stepSamples)
+        guard let fine, newest.allSatisfy({ $0.signal <= fine - Self.step }) else { return }
+        (samples, fallenAt) = (Array(newest), now)
     }
 
     /// - Parameter percent: frames lost since the sample before.
