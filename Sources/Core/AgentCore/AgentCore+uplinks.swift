@@ -15,20 +15,6 @@ struct UplinkChoice: Sendable {
     /// Whether the history has `uplinkFailed` without a later `uplinkRestored`.
     var isAnnounced = false
     var isAtWork = false
-    /// Inputs of the last review; nil before the first.
-    fileprivate var reviewed: ReviewInputs?
-
-    /// Everything that the choice depends on, apart from its own earlier results.
-    fileprivate struct ReviewInputs: Sendable, Equatable {
-        let order: [UplinkCandidate]
-        let station: StationID
-        let verdicts: [UplinkCandidate: UplinkVerdict]
-        let wifiReachesLevel: Bool?
-        let hasNetworks: Bool
-        let carrier: Uplink?
-        let carrierInterface: String?
-        let reported: Uplink?
-    }
 }
 
 // The traffic goes over the first uplink, in the kernel's order, that a check has shown to reach the required level.
@@ -114,16 +100,10 @@ extension AgentCore {
             ?? order.first(where: isRecovering)
     }
 
-    /// Chooses the uplink and what to check. Does nothing if no input has changed since the last review.
+    /// Chooses the uplink and what to check. Has no effect if nothing has changed since the last review.
     mutating func reviewUplinks() {
         guard uplinkChoice.isAtWork else { return }
         let order = uplinkOrder
-        let inputs = UplinkChoice.ReviewInputs(
-            order: order, station: inUse, verdicts: uplinkChoice.verdicts, wifiReachesLevel: wifiReachesLevel,
-            hasNetworks: !policy.networks.isEmpty, carrier: kernel.otherUplink,
-            carrierInterface: kernel.otherUplinkInterface, reported: lastPublished.otherUplink)
-        guard inputs != uplinkChoice.reviewed else { return }
-        uplinkChoice.reviewed = inputs
         if !order.isEmpty, reliableUplink != lastPublished.otherUplink { checkRoutes() }
         let checked = uplinksToCheck(order)
         if checked != uplinkChoice.checked {
