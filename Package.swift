@@ -19,6 +19,12 @@ let nioWebSocket: Target.Dependency = .product(name: "NIOWebSocket", package: "s
 let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
 let nioTLS: Target.Dependency = .product(name: "NIOTLS", package: "swift-nio")
 
+// Apps on iOS do not link these: there `AppClient` uses the system's Network framework.
+let notOnPhones: TargetDependencyCondition? = .when(platforms: [.linux, .macOS])
+let appNIOCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio", condition: notOnPhones)
+let appNIOPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio", condition: notOnPhones)
+let appNIOSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl", condition: notOnPhones)
+
 /// A module in `Sources/<folder>/<name>`.
 func module(
     _ name: String, in folder: String, on dependencies: [Target.Dependency] = [], resources: [Resource] = [],
@@ -93,7 +99,12 @@ let package = Package(
 
         // App: what both ends of the app protocol share, and the app's end.
         module("AppProtocol", in: "App", on: ["AgentModel", crypto]),
-        module("AppClient", in: "App", on: ["AgentModel", "AppProtocol", nioCore, nioPosix, nioSSL]),
+        module(
+            "AppClient", in: "App",
+            on: [
+                "AgentModel", "AppProtocol", appNIOCore, appNIOPosix, appNIOSSL,
+                .target(name: "CLinux", condition: .when(platforms: [.linux])),
+            ]),
         module("DNS", in: "App", on: ["AgentModel", nioCore, nioPosix]),
 
         // Device: what ships.
@@ -177,8 +188,8 @@ let package = Package(
         .executableTarget(
             name: "altnet-docs",
             dependencies: [
-                "Agent", "AgentCore", "AgentModel", "AppProtocol", "AppServer", "Failover", "Fuzzing", "JSONValues",
-                "MQTTBridge", "Simulation", argumentParser,
+                "Agent", "AgentCore", "AgentModel", "AppProtocol", "AppServer", "Failover", "Fuzzing", "Harness",
+                "JSONValues", "MQTTBridge", "Simulation", argumentParser,
             ],
             path: "Sources/Bench/altnet-docs", swiftSettings: strict),
 
@@ -245,7 +256,7 @@ let package = Package(
         tests(
             "IntegrationTests",
             on: [
-                "Agent", "AgentModel", "AppProtocol", "AppServer", "BrokerIO", "CNetlink", "Connectivity",
+                "Agent", "AgentModel", "AppClient", "AppProtocol", "AppServer", "BrokerIO", "CNetlink", "Connectivity",
                 "ConnectivitySupport", "DNS", "DeveloperDevice", "Hotspots", "Linux", "MQTTBridge", "Netlink",
                 "NetworkNamespaces", "PipedPrograms", "Randomness", "Simulation", "TestTime", "altnet", "altnet-mqtt",
                 nioCore, nioPosix, nioSSL, nioTLS,

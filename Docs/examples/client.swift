@@ -123,7 +123,10 @@ struct DevicePairing {
     import Network
 
     /// One request at a time. The app needs NSLocalNetworkUsageDescription in its Info.plist.
+    ///
+    /// A wait ends after 30 seconds, or when its task is cancelled. Both end the session: open another one then.
     actor DeviceSession {
+        private static let queue = DispatchQueue(label: "altnet.connection")
         private let connection: NWConnection
         private var received = Data()
         private var count = 0
@@ -145,7 +148,7 @@ struct DevicePairing {
             connection = NWConnection(
                 host: NWEndpoint.Host(host), port: NWEndpoint.Port(rawValue: port) ?? 25863,
                 using: NWParameters(tls: tls))
-            connection.start(queue: DispatchQueue(label: "altnet.connection"))
+            connection.start(queue: Self.queue)
 
             // Each side shows that it has the key, for this certificate and this connection alone.
             guard let theirs = Self.bytes(try await receive()["nonce"]) else { throw DeviceFault.notTheDevice }
@@ -181,13 +184,21 @@ struct DevicePairing {
                     guard let error = message["error"] as? [String: Any] else { return message }
                     throw DeviceFault(code: "\(error["code"] ?? "")", message: "\(error["message"] ?? "")")
                 }
-                let more: Data = try await withCheckedThrowingContinuation { continuation in
-                    connection.receive(minimumIncompleteLength: 1, maximumLength: 65536) { data, _, _, error in
-                        guard let data else { return continuation.resume(throwing: error ?? NWError.posix(.ENOTCONN)) }
-                        continuation.resume(returning: data)
+                let end = DispatchWorkItem { [connection] in connection.cancel() }
+                Self.queue.asyncAfter(deadline: .now() + 30, execute: end)
+                defer { end.cancel() }
+                received += try await withTaskCancellationHandler {
+                    try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Data, any Error>) in
+                        connection.receive(minimumIncompleteLength: 1, maximumLength: 65536) { data, _, _, error in
+                            guard let data else {
+                                return continuation.resume(throwing: error ?? NWError.posix(.ENOTCONN))
+                            }
+                            continuation.resume(returning: data)
+                        }
                     }
+                } onCancel: { [connection] in
+                    connection.cancel()
                 }
-                received += more
             }
         }
 

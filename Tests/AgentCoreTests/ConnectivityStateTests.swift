@@ -199,11 +199,33 @@ import Testing
         #expect(bench.handle(.signIn(SignInStatus())) == ["probed 1 captive"])
     }
 
+    /// Providers evaluate every network. The verdict does not wait for them.
+    // covers: seed/provider-evaluate, seed/provider-unclaimed
+    @Test func aNetworkThatIsNotCaptiveIsEvaluatedToo() {
+        var bench = ReachBench(.internet, hasProviders: true)
+        bench.handle(.probe(epoch: 1, within: .seconds(3)))
+        bench.answer(.portalAddress(nil))
+        #expect(bench.answer(.source(.online, cost: 1000)).suffix(2) == ["online found", "probed 1 online"])
+        bench.handle(.probe(epoch: 1, within: .seconds(3)))
+        #expect(bench.handle(.timeIsOver).suffix(2) == ["offline found", "probed 1 failed"])
+        var status = SignInStatus()
+        status.portal.state = .authenticated
+        #expect(bench.handle(.signIn(status)) == ["changed"], "an unclaimed network needs no check")
+    }
+
+    @Test func withoutARequiredServerTheLinkIsEvaluated() {
+        var bench = ReachBench(.link, hasProviders: true)
+        #expect(bench.handle(.follow(.wifi(epoch: 2))).contains("online found"))
+    }
+
     @Test func theProviderThatSignedInLogsOffOnceBeforeTheLinkGoes() {
         var bench = ReachBench(.internet, hasProviders: true)
         #expect(bench.handle(.logOff) == [], "none has signed in")
         var status = SignInStatus()
         status.portal.state = .authenticated
+        bench.handle(.signIn(status))
+        #expect(bench.handle(.logOff) == [], "no provider claims the network")
+        status.portal.provider = "cafe"
         bench.handle(.signIn(status))
         #expect(bench.handle(.logOff) == ["log off"])
         #expect(bench.handle(.logOff) == [])
@@ -371,6 +393,7 @@ extension ConnectivityEffect {
         case .problem: "problem"
         case .captiveFound: "captive found"
         case .onlineFound: "online found"
+        case .offlineFound: "offline found"
         case .sessionEnds: "session ends"
         case .logOff: "log off"
         case .networkLeft: "network left"

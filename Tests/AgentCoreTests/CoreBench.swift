@@ -227,7 +227,7 @@ extension Effect {
             .wait(.policy, _, _), .watchSignal, .watchBeacons,
             .beaconsDuringScan, .claim, .addressesChanged, .wait(_, nil, _), .wait(.statistics, _, _),
             .wait(.signal, _, _), .wait(.setupAccessPoint, _, _), .rememberSetupAccessPoint, .wait(.recovery, _, _),
-            .wait(.radioCheck, _, _):
+            .wait(.radioCheck, _, _), .wait(.store, _, _):
             nil
         case .join(let station, let request, _, _, _): "join \(station) \(request.ssid)"
         case .leave(let station, _): "leave \(station)"
@@ -289,7 +289,9 @@ extension Effect {
             case .backups: "commit \(id.rawValue) backups"
             case .staged: "commit \(id.rawValue) staged"
             case .stagedEnded(_, let phase): "commit \(id.rawValue) \(phase)"
+            case .named: "commit \(id.rawValue) name"
             }
+        case .checkStore: "check store"
         case .explain(let part, _): "explain \(part)"
         case .wait(let timer, _, _): "wait \(timer)"
         }

@@ -8,16 +8,17 @@ import Testing
     private let start = Instant(milliseconds: 1_000_000)
 
     // covers: seed/provider-filter
-    @Test func openNetworksAreClaimed() throws {
+    @Test func namedNetworksAreClaimed() throws {
         var claims = HotspotClaims()
         let found = [
             try Self.network(1, "Cafe"), try Self.network(2, "Hotel", .owe), try Self.network(3, "Home", .wpa2),
             try Self.network(4, nil), try Self.network(5, "Old", .wep),
         ]
-        #expect(claims.scanned(found, at: start) == [found[0], found[1]])
+        #expect(claims.scanned(found, at: start) == [found[0], found[1], found[2], found[4]])
         #expect(found.map { claims[$0.bssid] } == [[], [], [], [], []], "nothing waits for the answer")
-        #expect(claims.handleAnswer([found[1].bssid: ["cafe", "click-through"]], at: start) == nil)
-        #expect(found.map { claims[$0.bssid] } == [[], ["cafe", "click-through"], [], [], []])
+        let names = [found[1].bssid: ["cafe", "click-through"], found[2].bssid: ["guests"]]
+        #expect(claims.handleAnswer(names, at: start) == nil)
+        #expect(found.map { claims[$0.bssid] } == [[], ["cafe", "click-through"], ["guests"], [], []])
     }
 
     @Test func aNewAnswerReplacesTheOneBefore() throws {
@@ -49,16 +50,17 @@ import Testing
         let later = start + HotspotClaims.validity - .milliseconds(1)
         #expect(claims.scanned(found.reversed(), at: later) == nil)
         #expect(found.map { claims[$0.bssid] } == [["cafe"], []])
+        #expect(claims.scanned([found[1]], at: later) == nil, "one less is no news")
         // Another one has come, and that is news.
         #expect(claims.scanned(found + [try Self.network(3, "Club")], at: later)?.count == 3)
     }
 
-    @Test func nothingIsAskedWhereNothingIsOpen() throws {
+    @Test func nothingIsAskedWhereNothingHasAName() throws {
         var claims = HotspotClaims()
         let found = [try Self.network(1, "Cafe")]
         _ = claims.scanned(found, at: start)
         _ = claims.handleAnswer([found[0].bssid: ["cafe"]], at: start)
-        #expect(claims.scanned([try Self.network(1, "Cafe", .wpa3)], at: start) == nil)
+        #expect(claims.scanned([try Self.network(1, nil)], at: start) == nil)
         #expect(claims[found[0].bssid] == [] && !claims.isAsking)
     }
 

@@ -267,4 +267,28 @@ import Testing
         #expect(bench.refuse(1) == ["answer 7 storageFailed"])
         #expect(bench.core.policy.networks.map(\.ssid.description) == ["Home", "Backup"])
     }
+
+    // covers: seed/allowed-by-flags
+    @Test func aStoreThatCannotBeWrittenAllowsNoUpdate() throws {
+        var bench = try started()
+        func canUpdate() -> Bool { bench.core.status(at: bench.core.now).flags.contains(.canUpdateBackups) }
+        #expect(canUpdate())
+        bench.handle(.request(7, .updateBackups(PreparedUpdate(entries: [], ifRevision: nil))))
+        bench.refuse(1)
+        #expect(!canUpdate() && bench.core.lastPublished.status?.flags.contains(.canUpdateBackups) == false)
+        let due = try #require(bench.timers[.store])
+        #expect(due - bench.now == .seconds(60))
+
+        bench.now = due
+        #expect(bench.handle(.timer(.store)) == ["check store"])
+        bench.handle(.storeChecked(isWritable: false))
+        #expect(!canUpdate() && bench.timers[.store] != nil)
+        bench.handle(.storeChecked(isWritable: true))
+        #expect(canUpdate() && bench.timers[.store] == nil)
+
+        bench.handle(.storeChecked(isWritable: false))
+        bench.handle(.request(8, .updateBackups(PreparedUpdate(entries: [], ifRevision: nil))))
+        try bench.store(2)
+        #expect(canUpdate() && bench.timers[.store] == nil, "a change has been stored")
+    }
 }

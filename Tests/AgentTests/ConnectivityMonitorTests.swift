@@ -283,7 +283,7 @@ import Testing
         let json = """
             {"captive":true,"user-portal-url":"https://portal.example/","can-extend-session":true,"bytes-remaining":7}
             """
-        let api = CaptiveNetwork.API(try CaptiveState(json: Array(json.utf8)))
+        let api = JoinedNetwork.API(try CaptiveState(json: Array(json.utf8)))
         #expect(api.userPortal == "https://portal.example/" && api.venueInfo == nil)
         #expect(api.canExtendSession == true && api.bytesRemaining == 7 && api.secondsRemaining == nil)
     }

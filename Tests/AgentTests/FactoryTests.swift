@@ -41,7 +41,7 @@ import Testing
         let plan = try provisioning.plan(for: try inspect(disk))
         _ = try rootKey(on: disk).makeFirst()
         _ = try provisioning.provideIdentity(plan, in: disk)
-        try provisioning.provideNetwork(plan, in: try open(disk))
+        try provisioning.provideState(plan, in: try open(disk))
         return plan
     }
 
@@ -91,6 +91,17 @@ import Testing
         #expect(try Self.provision(network, disk).network == .made)
         #expect(try Self.open(disk).state.home == Self.home())
         #expect(try Self.provision(network, disk).changesNothing)
+    }
+
+    @Test func aNameReplacesAnotherAndKeepsTheNetworks() throws {
+        let disk = try Self.provisioned()
+        var provisioning = Provisioning()
+        for (text, step) in [("Kitchen", Provisioning.Step.made), ("Kitchen", .kept), ("Attic", .replaced)] {
+            provisioning.name = try DeviceName(text)
+            #expect(try Self.provision(provisioning, disk).name == step)
+            #expect(try Self.open(disk).state.name?.text == text)
+        }
+        #expect(try Self.open(disk).state.home == Self.home())
     }
 
     @Test func anotherIdentityAndAnotherHomeNeedForce() throws {

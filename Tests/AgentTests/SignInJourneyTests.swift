@@ -51,7 +51,7 @@ import Testing
 
         let values = ["room": Secret(text: "214"), "pin": Secret(text: String(repeating: "x", count: 1024))]
         _ = try bench.watch.answer(PortalAnswer(id: request.id, values: values))
-        while bench.watch.portalStatus.portal?.state != .authenticated, let status = await news.next() {
+        while bench.watch.portalStatus.portal?.state != .maintaining, let status = await news.next() {
             bench.watch.signInChanged(to: status)
         }
         try await eventually("the probe is told") { bench.policyEvents.last == .probed(epoch: 1, .online) }

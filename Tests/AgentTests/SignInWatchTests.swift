@@ -225,20 +225,20 @@ final class SignInFixture {
                 isAskingPortal.change { $0 = watch.state.isAskingPortal(at: clock.now) }
             },
             problem: { [unowned self] in if let problem = $0 { problems.append(problem) } },
-            captiveNetwork: { Self.network })
+            joinedNetwork: { Self.network })
         watch.follow(.wifi(epoch: 1))
     }
 
-    static var network: (CaptiveNetwork, NetworkName)? {
+    static var network: (JoinedNetwork, NetworkName)? {
         guard let ssid = try? SSID("Cafe") else { return nil }
         return (
-            CaptiveNetwork(ssid: ssid, security: .open, interface: "wlan9"), NetworkName(ssid: ssid, hash: nil)
+            JoinedNetwork(ssid: ssid, security: .open, interface: "wlan9"), NetworkName(ssid: ssid, hash: nil)
         )
     }
 
     var authenticated: HotspotStatus {
         var status = HotspotStatus()
-        status.portal.state = .authenticated
+        status.portal = Portal(state: .authenticated, provider: "cafe")
         return status
     }
 
@@ -274,9 +274,10 @@ final class NotedSignIn: SignInService {
 
     private func record(_ call: String) { noted.withLock { $0.append(call) } }
 
-    func captiveFound(_ network: CaptiveNetwork, name: NetworkName) { record("captive \(network.ssid)") }
-    func onlineFound(_ network: CaptiveNetwork, name: NetworkName) { record("online") }
-    func sessionEnds(_ network: CaptiveNetwork, name: NetworkName) { record("ends \(network.ssid)") }
+    func captiveFound(_ network: JoinedNetwork, name: NetworkName) { record("captive \(network.ssid)") }
+    func onlineFound(_ network: JoinedNetwork, name: NetworkName) { record("online") }
+    func offlineFound(_ network: JoinedNetwork, name: NetworkName) { record("offline") }
+    func sessionEnds(_ network: JoinedNetwork, name: NetworkName) { record("ends \(network.ssid)") }
     func logOff() async { record("log off") }
     func networkLeft() { record("left") }
     func answer(_ answer: PortalAnswer) throws(PortalAnswerRefusal) { record("answer \(answer.id)") }

@@ -332,6 +332,41 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
         #expect(try PreparedUpdate(update, maximum: 3, seals: seals).entries.count == 1)
     }
 
+    /// Two houses may have routers of one name, and a router may change its password.
+    // covers: seed/backups-update
+    @Test func twoPasswordsOfOneNameAreTwoNetworks() throws {
+        let (old, new) = (try network("A", "password-a"), try network("A", "password-b"))
+        var state = StoredState(home: try network("Home", "home-password"), chosen: new, backups: [old])
+        try apply([.stored(old.hash(localKey: localKey)), reference("A", "password-b")], to: &state)
+        #expect(state.backups == [old, new] && state.chosen == new)
+        #expect(state.network(new.hash(localKey: localKey), localKey: localKey) == new)
+        var registry = NetworkRegistry()
+        let known = registry.known(in: state)
+        #expect(known.map { registry[$0.id] } == [new, state.home, old], "each is tried")
+
+        // A third password replaces neither. A switch to one of them leaves the other.
+        state.adopt(old)
+        #expect(state.backups == [old, new] && state.chosen == old)
+        let third = try network("A", "password-c")
+        state.adopt(third)
+        #expect(state.backups == [old, new])
+        try apply([.stored(new.hash(localKey: localKey)), .stored(old.hash(localKey: localKey))], to: &state)
+        #expect(state.backups == [new, old] && state.chosen == third, "the verified password stays")
+
+        var twin = StoredState(home: old, backups: [new])
+        twin.adopt(new)
+        #expect(twin.home == old && twin.backups == [new] && twin.chosen == new, "a backup is not the home network")
+        twin.adopt(third)
+        #expect(twin.home == third && twin.backups == [third])
+
+        let newest = Secret(text: "password-d")
+        let key = StagedPassword.Key(passphrase: newest, psk: Secret([UInt8](repeating: 7, count: 32)))
+        let isStaged = state.stage(StagedPassword(id: "c-1", ssid: old.ssid, key: key, since: 0, keepFor: nil))
+        #expect(isStaged)
+        state.endRotation("c-1", .committed)
+        #expect(state.backups.map(\.password) == [newest], "the newer password replaces both")
+    }
+
     @Test func theSameListChangesNothing() throws {
         var state = StoredState(backups: [try network("A", "password-a")], backupsRevision: 4)
         try apply([reference("A", "password-a")], to: &state)
@@ -348,7 +383,7 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
         let refused: [([NetworkReference], Int?, ErrorCode)] = [
             (four, nil, .tooManyNetworks),
             ([.stored(stranger)], nil, .unknownNetwork),
-            ([.stored(hash), try reference("A", "password-x")], nil, .duplicateNetwork),
+            ([.stored(hash), try reference("A", "password-a")], nil, .duplicateNetwork),
             ([.stored(hash), .stored(hash)], nil, .duplicateNetwork),
             ([.stored(hash)], 3, .revisionConflict),
             ([try reference("A", "short")], nil, .invalidPassword),

@@ -60,7 +60,7 @@ import Testing
 
     // covers: seed/bad-host
     @Test(arguments: [
-        ("a", "nowhere", "body.targets[1].url"), ("a", "gopher://host:1", "body.targets[1].url"),
+        ("a", "no where", "body.targets[1].url"), ("a", "gopher://host:1", "body.targets[1].url"),
         ("a", "tcp://-bad-:1", "body.targets[1].url"), ("a", "tcp://host:0", "body.targets[1].url"),
         ("a b", "tcp://host:1", "body.targets[1].name"), ("first", "tcp://host:1", "body.targets[1].name"),
     ])

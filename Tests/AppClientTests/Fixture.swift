@@ -121,6 +121,10 @@ final class Board: DeviceService {
             return .targets(TargetList(source: .settings, required: .lan, targets: []))
         case .updateTargets(.replace(let targets)):
             return .targets(TargetList(source: .app, required: .target, targets: targets))
+        case .setName(let change):
+            var status = state.change { $0.network }
+            status.deviceName = change.name
+            return .network(status)
         case .getProviders: return .providers(HotspotProviders(providers: []))
         case .setProvider(let change):
             return .providers(

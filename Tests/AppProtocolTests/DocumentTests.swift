@@ -66,7 +66,7 @@ import Testing
     private func body(of line: [UInt8], answering type: MessageType) throws -> Response.Body {
         switch type {
         case .getCapabilities: .capabilities(try ServerLine.body(Capabilities.self, of: line))
-        case .getNetwork: .network(try ServerLine.body(NetworkStatus.self, of: line))
+        case .getNetwork, .setName: .network(try ServerLine.body(NetworkStatus.self, of: line))
         case .getBackups, .updateBackups, .stagePassword, .dropPassword:
             .backups(try ServerLine.body(BackupList.self, of: line))
         case .switchNetwork, .getSwitch, .confirmSwitch, .proveRequest:

@@ -46,6 +46,7 @@ struct RandomMessages<Generator: RandomNumberGenerator> {
             case .setProvider:
                 .setProvider(
                     ProviderSwitch(provider: text(ProtocolLimits.providerNameLength), isOn: .random(using: &random)))
+            case .setName: .setName(DeviceNameChange(name: maybe { $0.deviceName() }))
             case .subscribe, .openSession, .proveRequest: nil
             }
         if type == .proveRequest {
@@ -66,7 +67,7 @@ struct RandomMessages<Generator: RandomNumberGenerator> {
                     attributes: DeviceAttributes(rawValue: .random(in: 0...UInt32.max, using: &random)),
                     maxBackupNetworks: integer(0...64), deviceId: text(1...64), firmware: text(0...20),
                     features: many(0...5) { $0.text(1...10) }))
-        case .getNetwork: .network(status())
+        case .getNetwork, .setName: .network(status())
         case .getBackups, .updateBackups, .stagePassword, .dropPassword: .backups(backups())
         case .switchNetwork, .getSwitch, .confirmSwitch, .proveRequest: .switchStatus(switchStatus())
         case .startScan: .scanStarted(ScanStarted(scanId: integer(0...Int.max)))
@@ -317,6 +318,7 @@ extension RandomMessages {
                 reason: $0.pick([.lessSecure, .unsupportedSecurity]), remedy: $0.text(0...80))
         }
         status.isMetered = pick([true, false])
+        status.deviceName = maybe { $0.deviceName() }
         return status
     }
 
@@ -401,6 +403,8 @@ extension RandomMessages {
     mutating func text(_ lengths: ClosedRange<Int>) -> String {
         String(many(lengths) { Character(UnicodeScalar(UInt8($0.integer(0...127)))) })
     }
+
+    mutating func deviceName() -> DeviceName { (try? DeviceName(pick(["Lampe Küche", "भट्ठी", "👩‍👩‍👧‍👦", "a\"\\b"])))! }
 
     mutating func ssid() -> SSID {
         let bytes = bytes(integer(1...32))

@@ -71,6 +71,9 @@ import Testing
         #expect(NetworkFlags.allowed(uplink: .wifi, radioPresent: true, switchInProgress: false) == both)
         #expect(NetworkFlags.allowed(uplink: nil, radioPresent: true, switchInProgress: false) == both)
         #expect(NetworkFlags.allowed(uplink: nil, radioPresent: false, switchInProgress: false) == .canUpdateBackups)
+        #expect(
+            NetworkFlags.allowed(uplink: .wifi, radioPresent: true, switchInProgress: false, isStoreWritable: false)
+                == .canSwitch)
         #expect(NetworkFlags.allowed(uplink: .wired, radioPresent: true, switchInProgress: false) == .canUpdateBackups)
         #expect(
             NetworkFlags.allowed(uplink: .cellular, radioPresent: true, switchInProgress: false) == .canUpdateBackups)

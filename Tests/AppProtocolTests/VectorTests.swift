@@ -28,6 +28,15 @@ import Testing
         }
     }
 
+    @Test func thePageNamesEveryClient() throws {
+        let folder = ProtocolDocument.folder
+        let page = try String(contentsOf: folder.appendingPathComponent("integrator/app.md"), encoding: .utf8)
+        let files = try FileManager.default.contentsOfDirectory(
+            atPath: folder.appendingPathComponent("examples").path)
+        #expect(files.count >= 12)
+        for file in files { #expect(page.contains("](../examples/\(file))"), "\(file)") }
+    }
+
     @Test func bothSidesProveTheirKey() throws {
         let opening = try object("opening")
         let device = try code(opening).device

@@ -105,7 +105,7 @@ final class FakeDevice: DeviceService {
         if let error { throw error }
         return switch request {
         case .getCapabilities: .capabilities(Self.capabilities)
-        case .getNetwork: .network(Self.network)
+        case .getNetwork, .setName: .network(Self.network)
         case .getBackups, .updateBackups: .backups(Self.backups)
         case .switchNetwork: .switchStatus(SwitchStatus(switchId: "s-1", phase: .accepted))
         case .getSwitch(let query), .confirmSwitch(let query):

@@ -47,7 +47,7 @@ import Testing
             MessageType.allCases.filter(\.isCommand) == [
                 .updateBackups, .stagePassword, .dropPassword, .switchNetwork, .confirmSwitch, .startScan,
                 .answerPortal,
-                .updateTargets, .setProvider, .addKey, .revokeKey, .claimKey, .openRescue, .closeRescue,
+                .updateTargets, .setProvider, .setName, .addKey, .revokeKey, .claimKey, .openRescue, .closeRescue,
             ])
         #expect(MessageType.allCases.filter { $0.role == .see && $0.isCommand } == [.claimKey])
     }

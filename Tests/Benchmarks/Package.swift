@@ -17,6 +17,7 @@ let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio
 let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
 let nioTLS: Target.Dependency = .product(name: "NIOTLS", package: "swift-nio")
 let nioWebSocket: Target.Dependency = .product(name: "NIOWebSocket", package: "swift-nio")
+let (appNIOCore, appNIOPosix, appNIOSSL) = (nioCore, nioPosix, nioSSL)
 
 func module(
     _ name: String, in folder: String, on dependencies: [Target.Dependency] = []
@@ -48,7 +49,12 @@ let package = Package(
         module("KeyFile", in: "Linux", on: ["AgentModel", "CLinux", crypto, cryptoExtras]),
 
         module("AppProtocol", in: "App", on: ["AgentModel", crypto]),
-        module("AppClient", in: "App", on: ["AgentModel", "AppProtocol", nioCore, nioPosix, nioSSL]),
+        module(
+            "AppClient", in: "App",
+            on: [
+                "AgentModel", "AppProtocol", appNIOCore, appNIOPosix, appNIOSSL,
+                .target(name: "CLinux", condition: .when(platforms: [.linux])),
+            ]),
         module(
             "AppServer", in: "Device",
             on: [

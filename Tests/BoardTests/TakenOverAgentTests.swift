@@ -15,6 +15,7 @@ struct TakenOverAgentTests {
         let board: Board
         var root: String { board.place }
         var deviceId: String { root + "/var/lib/altnet/device-id" }
+        var deviceName: String { root + "/run/altnet/device-name" }
 
         init(responder: String = "avahi-daemon") throws {
             board = try Board()
@@ -49,6 +50,13 @@ struct TakenOverAgentTests {
             chmod(deviceId, 0o644)
         }
 
+        /// Writes a name, and the id that is announced with it.
+        func writeName(_ name: String) throws {
+            try writeId(Array("lamp-01\n".utf8))
+            try Data(name.utf8).write(to: URL(fileURLWithPath: deviceName))
+            chmod(deviceName, 0o644)
+        }
+
         /// Does as root what comes before each start of the agent.
         /// - Returns: what it said and what is announced then, nil for nothing.
         func prepare() throws -> (said: String, announced: String?) {
@@ -70,6 +78,16 @@ struct TakenOverAgentTests {
         #expect(try device.attack("cd \(device.root)/var/lib/altnet && \(planting) device-id") == 0)
         let result = try device.prepare()
         #expect(result.announced == nil)
+        #expect(!result.said.contains(secret))
+    }
+
+    @Test(arguments: ["ln -s ../../secret", "mkdir", "mkfifo"])
+    func nothingIsReadThroughWhatStandsForTheName(planting: String) throws {
+        let device = try Device()
+        try device.writeId(Array("lamp-01\n".utf8))
+        #expect(try device.attack("cd \(device.root)/run/altnet && \(planting) device-name") == 0)
+        let result = try device.prepare()
+        #expect(result.announced?.contains("id=lamp-01<") == true && result.announced?.contains("name=") == false)
         #expect(!result.said.contains(secret))
     }
 
@@ -113,10 +131,26 @@ struct TakenOverAgentTests {
         #expect(try device.prepare().announced?.contains("<txt-record>id=\(announced)</txt-record>") == true)
     }
 
+    // covers: seed/device-name
+    @Test func aNameIsTextForEachResponder() throws {
+        for (responder, line) in [
+            ("avahi-daemon", #"<txt-record>name="a" 'b' \c 50% &amp;&lt;/x&gt; Küche</txt-record>"#),
+            ("systemd-resolved", #""name=\"a\" \'b\' \\c 50% &</x> Küche""#),
+        ] {
+            let device = try Device(responder: responder)
+            try device.writeName(#""a" 'b' \c 50% &</x> Küche"#)
+            #expect(try device.prepare().announced?.contains(line) == true)
+            for text in ["a\u{1b}b", "a\nb", String(repeating: "a", count: 251)] {
+                try device.writeName(text)
+                #expect(try device.prepare().announced?.contains("name=") == false)
+            }
+        }
+    }
+
     @Test func anIdIsTextForResolvedToo() throws {
         let device = try Device(responder: "systemd-resolved")
         try device.writeId(Array(#"a"b'c\d%n/e"#.utf8))
-        #expect(try device.prepare().announced?.contains(#"TxtText=v=1 id=a\"b\'c\\d%%n/e"# + "\n") == true)
+        #expect(try device.prepare().announced?.contains(#"TxtText=v=1 id=a\"b\'c\\d%n/e"# + "\n") == true)
     }
 }
 
@@ -124,7 +158,8 @@ struct TakenOverAgentTests {
 @Suite struct OwnershipTests {
     /// Those that root runs or reads, and systemd and udev as root.
     private static let files = [
-        "systemd/altnet-interface", "systemd/altnet-interface.service", "systemd/altnet-providers.socket",
+        "systemd/altnet-interface", "systemd/altnet-interface.service", "systemd/altnet-announce.service",
+        "systemd/altnet-announce.path", "systemd/altnet-providers.socket",
         "systemd/altnet-providers.service", "systemd/altnet-provision.service",
         "systemd/altnet-wpa_supplicant@.service",
         "systemd/altnet.service", "systemd/altnet.tmpfiles", "systemd/altnet.sysusers", "systemd/altnet-resolver",
@@ -140,6 +175,8 @@ struct TakenOverAgentTests {
     private static let known = [
         // Taken away, by its name in there.
         "rm -f /run/altnet/providers.sock", "rm -rf /run/altnet-leases /run/altnet/leases",
+        // Watched, and read with the agent's rights only.
+        "PathChanged=/run/altnet/device-name", #"read_as_agent 252 "$root/run/altnet/device-name""#,
         // Moved while the folder is root's alone.
         "if [ -f /var/lib/altnet/root-key ]",
         "[ ! -f /var/lib/altnet/$key ] || mv /var/lib/altnet/$key /etc/altnet/keys/$key",

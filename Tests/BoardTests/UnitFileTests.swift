@@ -7,7 +7,8 @@ import Testing
     /// The agent and who is beside it, with how exposed systemd may find each: tenths, of 100.
     static let services = [
         ("altnet.service", 21), ("altnet-providers.service", 21), ("altnet-wpa_supplicant@.service", 27),
-        ("altnet-interface.service", 9), ("altnet-provision.service", 17), ("altnet-resolver@.service", 13),
+        ("altnet-interface.service", 9), ("altnet-announce.service", 15), ("altnet-provision.service", 17),
+        ("altnet-resolver@.service", 13),
         ("altnet-resolver-boot.service", 7), ("altnet-button.service", 15), ("altnet-factory-reset.service", 17),
         ("altnet-setup-ap.service", 15), ("altnet-wait-online.service", 15), ("altnet-hooks.service", 24),
         ("altnet-modem@.service", 8), ("altnet-radio@.service", 18), ("altnet-improv-ble.service", 15),
@@ -16,7 +17,7 @@ import Testing
     private static let units =
         services.map(\.0) + [
             "altnet-providers.socket", "altnet-resolver.socket", "altnet-modem.socket", "altnet-radio.socket",
-            "altnet-wpa_supplicant@.path", "altnet-provisioning.target",
+            "altnet-wpa_supplicant@.path", "altnet-announce.path", "altnet-provisioning.target",
         ]
     /// systemd 252 of Debian 12 has not heard of these, which are for Debian 13.
     private static let newer = [

@@ -55,7 +55,7 @@ import Testing
 
     @Test(arguments: [
         (Portal.State.inactive, true), (.presentingUI, true), (.evaluating, false), (.authenticating, false),
-        (.authenticated, false), (.maintaining, false),
+        (.authenticated, true), (.maintaining, false),
     ])
     func whatAPersonHasToDoIsSaid(state: Portal.State, isWanted: Bool) async throws {
         let portal = Portal(url: "https://portal.example.net/\u{1b}[2J", state: state)

@@ -71,6 +71,41 @@ import Testing
         }
     }
 
+    @Test func theNetworkIsFirstAndTheBrokerSecond() throws {
+        try withKeyFile("altnet:pair?v=1&id=lamp-01&key=0123456789abcdef0123456789abcdef") { path in
+            let key = try DeviceKey(deviceId: "lamp-01", localKey: Self.local)
+            let url = "mqtts://broker.example.com/home"
+            let atBroker = Endpoint.broker(
+                BrokerRoute(url, user: "anna", secrets: "/home/anna/broker"), device: key)
+            let options = [
+                "status", "--broker", url, "--broker-user", "anna", "--broker-secrets", "/home/anna/broker",
+                "--key-file", path,
+            ]
+            #expect(try endpoint(options) == atBroker)
+            #expect(
+                try endpoint(options + ["--device", "lamp"])
+                    == .first(.network(host: "lamp", device: key), otherwise: atBroker))
+            let environment = [
+                "ALTNET_DEVICE_BROKER": url, "ALTNET_DEVICE_BROKER_USER": "anna",
+                "ALTNET_DEVICE_BROKER_SECRETS": "/home/anna/broker", "ALTNET_DEVICE_KEY_FILE": path,
+            ]
+            #expect(try endpoint(["status"], environment: environment) == atBroker)
+            #expect(
+                try endpoint(["status", "--socket", "/tmp/t"], environment: environment) == .unixSocket(path: "/tmp/t"))
+            #expect(throws: ValidationError.self) {
+                try endpoint(["status"], environment: environment.merging(["ALTNET_DEVICE_BROKER": "lamp"]) { $1 })
+            }
+        }
+        #expect(throws: ValidationError.self) { try endpoint(["status", "--broker", "mqtts://broker"]) }
+        #expect(throws: ValidationError.self) { try endpoint(["status", "--broker-user", "anna"]) }
+        for url in [
+            "broker", "http://broker", "mqtts://", "mqtts://user:password@broker", "mqtt://broker/#", "mqtt://b//a",
+        ] {
+            #expect(throws: (any Error).self, "\(url)") { try connection(["status", "--broker", url]) }
+        }
+        #expect(throws: (any Error).self) { try connection(["status", "--broker", "mqtt://b", "--socket", "/tmp/s"]) }
+    }
+
     @Test func aKeyFileSaysWhoseKeyItIs() throws {
         try withKeyFile("altnet:pair?v=1&id=lamp-01&key=0123456789abcdef0123456789abcdef\r\n") { path in
             let lamp = Endpoint.network(host: "lamp", device: try DeviceKey(deviceId: "lamp-01", localKey: Self.local))

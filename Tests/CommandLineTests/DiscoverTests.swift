@@ -30,6 +30,16 @@ import Testing
         for line in view.render(Style(width: 60)).split(separator: "\n") { #expect(line.count <= 60) }
     }
 
+    @Test func aNameIsShownUnlessItIsUnsafe() throws {
+        var named = try instance("altnet on lamp")
+        for (text, shown) in [("Küche", "Küche"), ("a\u{202e}b", "altnet on lamp")] {
+            named = ServiceInstance(
+                name: named.name, host: named.host, port: named.port, addresses: named.addresses,
+                attributes: ["id": Array("lamp-01".utf8), "name": Array(text.utf8)])
+            #expect(DiscoveryView(devices: [named]).render(Style()).contains("\n\(shown)  "))
+        }
+    }
+
     @Test func noneIsSaid() {
         #expect(DiscoveryView(devices: []).render(Style()).hasPrefix("No device"))
     }

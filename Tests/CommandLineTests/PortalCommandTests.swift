@@ -61,6 +61,19 @@ import Testing
         #expect(device.commands == [])
     }
 
+    // covers: seed/provider-ui
+    @Test func aPersonFinishesOnThePage() async throws {
+        let device = try ScriptedDevice {
+            $0.portal = PortalStatus(portal: Portal(state: .presentingUI), request: try Self.request())
+            $0.portal.request?.fields = []
+        }
+        let run = try await CommandRun.altnet(["portal"], device: device, answers: [""])
+        #expect(run.status == 0)
+        #expect(run.output.contains("  Open this page in a browser: https://portal.example.net/"))
+        #expect(run.errors == "Press Enter when you have finished there: ")
+        #expect(device.commands == [answer([:])])
+    }
+
     @Test func aProgramAnswers() async throws {
         let device = try device()
         let run = try await CommandRun.altnet(
@@ -130,9 +143,10 @@ import Testing
     @Test(arguments: [
         (Portal(url: "https://a.example/", state: .inactive), ["needs a sign-in", "https://a.example/"]),
         (Portal(state: .inactive), ["needs a sign-in."]),
-        (Portal(state: .evaluating), ["needs a sign-in", "searching for"]),
+        (Portal(state: .evaluating), ["searching for"]),
         (Portal(state: .authenticating, provider: "hotel"), ["is signing in", "hotel"]),
-        (Portal(state: .authenticated), ["is signed in."]),
+        (Portal(state: .authenticated, provider: "hotel"), ["is signed in with hotel."]),
+        (Portal(state: .authenticated), ["No hotspot provider claims", "used as it is."]),
         (Portal(state: .maintaining, provider: "h\u{1b}", secondsRemaining: 7300), ["is signed in", "h\\x1b", "2 h"]),
         (Portal(state: .maintaining, secondsRemaining: .max), ["is signed in", "106751991167 d"]),
     ])

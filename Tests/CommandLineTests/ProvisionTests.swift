@@ -47,6 +47,25 @@ import Testing
         try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
     }
 
+    // covers: seed/device-name
+    @Test func aNameIsGivenReplacedAndLostInAReset() async throws {
+        try await withBench { bench in
+            let first = await bench.provision(["--name", "Küche"])
+            #expect(first.status == 0 && first.output.contains("Name      Küche, made"))
+            let stored = try bench.stored()
+            #expect(stored.name?.text == "Küche")
+            #expect(await bench.provision(["--name", "Küche"]).output.contains("Name      Küche, unchanged"))
+            #expect(await bench.provision(["--name", "Bad"]).output.contains("Name      Bad, replaced"))
+            #expect(await bench.provision(["--name", "a\u{2028}b"]).status == 64)
+            let renamed = try bench.stored()
+            #expect(renamed.name?.text == "Bad")
+            #expect(await bench.reset(["--yes"]).status == 0)
+            #expect(await bench.provision().status == 0)
+            let wiped = try? bench.stored()
+            #expect(wiped?.name == nil)
+        }
+    }
+
     @Test func everythingFromOneFile() async throws {
         try await withBench { bench in
             let file = bench.folder + "/codes"

@@ -211,6 +211,9 @@ final class ScriptedDevice: DeviceService {
                 state.providers.providers[index].isOn = change.isOn
             }
             return .success(.providers(state.providers))
+        case .setName(let change):
+            state.network.deviceName = change.name
+            return .success(.network(state.network))
         }
     }
 

@@ -40,7 +40,7 @@ package final class Watch: Sendable {
             onChange: { changes.report(.now($0.state, $0.reason)) }, onDoubt: { changes.report(.doubt($0)) })
     }
 
-    deinit { connection.cancel() }
+    deinit { connection.stop() }
 
     package func start() { connection.start(through: InterfaceNetwork(interface: nil, on: group)) }
 

@@ -101,6 +101,30 @@ struct ConnectionMachineTests {
         #expect(run.pauseEnd - run.now == .seconds(1))
     }
 
+    // covers: seed/connection-restart
+    @Test func aCancelledConnectionStartsAgainWithBackOff() {
+        var run = MachineRun.ready()
+        run.now = run.now + .seconds(3)
+        #expect(run.handle(.cancel) == [.drop(attempt: 1), .report(run.status), .wake(at: run.pauseEnd)])
+        #expect(run.status == ConnectionStatus(state: .cancelled, since: run.now))
+        #expect(run.pauseEnd - run.now == .seconds(1))
+        #expect(run.handle(.cancel) == [.wake(at: run.pauseEnd)])
+        #expect(run.pauseEnd - run.now == .seconds(2))
+        run.now = run.pauseEnd
+        #expect(run.handle(.timer) == [.report(run.status), .open(attempt: 2, limit: .seconds(10))])
+        #expect(run.status == ConnectionStatus(state: .preparing, since: run.now))
+        _ = run.handle(.opened(attempt: 2))
+        run.now = run.now + settings.settled
+        _ = run.handle(.cancel)
+        #expect(run.pauseEnd - run.now == .seconds(1), "the last one was settled")
+        #expect(run.handle(.stop).isEmpty && run.status.state == .cancelled)
+        #expect(run.handle(.network).isEmpty && run.handle(.cancel).isEmpty, "it has been stopped")
+
+        var idle = MachineRun()
+        #expect(idle.handle(.cancel) == [.report(idle.status)])
+        #expect(idle.handle(.network) == [.report(idle.status), .open(attempt: 1, limit: .seconds(10))])
+    }
+
     @Test func chanceShortensPausesDownToNothing() {
         var shortest = Duration.seconds(60)
         var longest = Duration.zero
@@ -216,7 +240,7 @@ struct ConnectionMachineTests {
             for _ in 0..<300 where run.broken == nil {
                 guard let event = run.possibleEvents.randomElement(using: &random) else { break }
                 // The end is rare, or there would be no long histories.
-                if event == .cancel, Int.random(in: 0..<50, using: &random) != 0 { continue }
+                if event == .stop, Int.random(in: 0..<50, using: &random) != 0 { continue }
                 run.handle(event, after: .milliseconds(Int64.random(in: 0...20_000, using: &random)))
             }
             #expect(run.broken == nil, "\(run.history.suffix(5))")
@@ -280,14 +304,14 @@ struct WatchedMachine {
             .network, .noNetwork, .hurry(limit: .seconds(2)), .timer, .connected(attempt: lastAttempt),
             .opened(attempt: lastAttempt, isFar: lastAttempt % 2 == 1),
             .ended(attempt: lastAttempt, .timedOut), .ended(attempt: lastAttempt, nil),
-            .ended(attempt: lastAttempt - 1, .connectionReset), .cancel,
+            .ended(attempt: lastAttempt - 1, .connectionReset), .cancel, .stop,
         ]
     }
 
     mutating func handle(_ event: ConnectionMachine.Event, after time: Duration) {
         now = now + time
         history.append(event)
-        let before = machine.status
+        let (before, isStopped) = (machine.status, machine.phase == .stopped)
         var told: [ConnectionStatus] = []
         var doubts = 0
         if case .ended(attempt, _) = event { attempt = nil }
@@ -314,10 +338,10 @@ struct WatchedMachine {
         check(after.since == (before.state == after.state ? before.since : now), "since when")
         check((doubts == 1) == (before.state == .ready && after.state == .failed), "doubt")
         check((after.reason != nil) == [.waiting, .failed].contains(after.state), "a reason where there is one")
-        check(before.state != .cancelled || (after == before && attempt == nil), "the end is the end")
+        check(!isStopped || (after == before && attempt == nil), "the end is the end")
         switch machine.phase {
-        case .idle: check(attempt == nil && [.setup, .waiting].contains(after.state), "nothing to do")
-        case .cancelled: check(attempt == nil && after.state == .cancelled, "nothing left")
+        case .idle: check(attempt == nil && [.setup, .waiting, .cancelled].contains(after.state), "nothing to do")
+        case .stopped: check(attempt == nil && after.state == .cancelled, "nothing left")
         case .pausing(let end): check(attempt == nil && wake == end, "it is woken")
         case .opening, .open: check(attempt != nil, "something is going on")
         }

@@ -11,6 +11,13 @@ struct TargetTests {
         ("b=mqtts://192.0.2.7:65535", "192.0.2.7", 65_535, .mqtt, true),
         ("a-b_C9=http://[2001:db8::1]:80", "2001:db8::1", 80, .http, false),
         ("w=https://xn--bcher-kva.example:443", "xn--bcher-kva.example", 443, .http, true),
+        ("x=host", "host", 80, .tcp, false),
+        ("x=[2001:db8::1]", "2001:db8::1", 80, .tcp, false),
+        ("x=http://192.0.2.7", "192.0.2.7", 80, .http, false),
+        ("x=tls://host", "host", 443, .tcp, true),
+        ("x=https://host", "host", 443, .http, true),
+        ("x=mqtt://host", "host", 1883, .mqtt, false),
+        ("x=mqtts://host", "host", 8883, .mqtt, true),
     ])
     func reads(setting: String, host: String, port: Int, service: Target.Service, isTLS: Bool) throws {
         let target = try Target(setting: setting)
@@ -22,7 +29,8 @@ struct TargetTests {
     // covers: seed/bad-host
     @Test(arguments: [
         ("broker", TargetError.malformed("broker")),
-        ("broker=host", .malformed("broker=host")),
+        ("broker=", .badHost("")),
+        ("x=2001:db8::", .badPort("")),
         ("=host:1", .badName("")),
         ("bro ker=host:1", .badName("bro ker")),
         ("brökér=host:1", .badName("brökér")),

@@ -92,7 +92,10 @@ import Testing
             let harness = Harness(
                 target: DeviceUnderTest(host: "127.0.0.1", port: running.port, key: running.pairingCode.device),
                 bench: Bench(networks: networks, accessPoints: WorldSwitch(device: running.device)))
-            let only = ["switch", "accessPoints", "network", "scan", "backups.get", "diagnosis", "hashes", "events"]
+            let only = [
+                "switch", "accessPoints", "network", "scan", "backups.get", "diagnosis", "hashes", "events", "name",
+                "backups.update.twoPasswords", "keys.duringSwitch",
+            ]
             let report = try await harness.run(Check.selected(only: only.map { Pattern($0) }, skip: []))
             #expect(report.results.filter(\.outcome.isFailed).map { "\($0.id): \($0.outcome)" } == [])
             #expect(report.results.filter { !$0.outcome.isPassed }.map(\.id) == ["switch.uplink"])
@@ -111,7 +114,7 @@ private struct WorldSwitch: AccessPointSwitch {
 }
 
 extension RunningDevice {
-    fileprivate var credentials: Endpoint { .network(host: "127.0.0.1", port: port, device: pairingCode.device) }
+    var credentials: Endpoint { .network(host: "127.0.0.1", port: port, device: pairingCode.device) }
 }
 
 extension WorldClient {
@@ -125,7 +128,9 @@ func offLoop<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) 
     try await Task.detached { try body() }.value
 }
 
-func withFolder<Result>(_ body: (String) async throws -> Result) async throws -> Result {
+func withFolder<Result>(
+    isolation: isolated (any Actor)? = #isolation, _ body: (String) async throws -> Result
+) async throws -> Result {
     var template = Array("/tmp/developer-device-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else { throw SystemError("make a folder") }
     let folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
@@ -133,12 +138,15 @@ func withFolder<Result>(_ body: (String) async throws -> Result) async throws ->
     return try await body(folder)
 }
 
-private func withDevice<Result>(_ body: (RunningDevice) async throws -> Result) async throws -> Result {
+func withDevice<Result>(
+    isolation: isolated (any Actor)? = #isolation, _ body: (RunningDevice) async throws -> Result
+) async throws -> Result {
     try await withFolder { try await withDevice(in: $0, body) }
 }
 
 private func withDevice<Result>(
-    in folder: String, key: DeviceKey? = nil, _ body: (RunningDevice) async throws -> Result
+    in folder: String, key: DeviceKey? = nil, isolation: isolated (any Actor)? = #isolation,
+    _ body: (RunningDevice) async throws -> Result
 ) async throws -> Result {
     var settings = DeveloperDevice.Settings(try ScenarioLibrary.scenario(named: "house-with-repeater"))
     settings.speed = 30

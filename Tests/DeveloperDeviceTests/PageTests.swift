@@ -126,8 +126,11 @@ import Testing
                 for row in table.rows {
                     let words = row.name.trimmingCharacters(in: ["`"]).split(separator: " ").map(String.init)
                     let fields =
-                        words[1] == "/join"
-                        ? Self.garden + "watering-can" : "ssid=486f6d65&hash=" + Self.encoded(none.base64)
+                        switch words[1] {
+                        case "/join": Self.garden + "watering-can"
+                        case "/name": "deviceName=Lamp"
+                        default: "ssid=486f6d65&hash=" + Self.encoded(none.base64)
+                        }
                     let answer: String
                     switch (words[0], column) {
                     case ("GET", "setup access point"): answer = try await browser.get(words[1])

@@ -1,3 +1,4 @@
+import AgentModel
 import DNS
 import Foundation
 import Simulation
@@ -60,6 +61,18 @@ import Testing
         #expect(data.contains(.ipv4([192, 0, 2, 7])))
         let host = try #require(DNSName("altnet-bench-01.local"))
         #expect(data.contains(.service(host: host, port: 4711)))
+    }
+
+    /// A string of a TXT record has at most 255 bytes, so a longer name is cut after a whole character.
+    @Test func theNameIsAnnouncedAsFarAsItFits() throws {
+        let query = DNSMessage(asking: [DNSQuestion(.altnetDevices, .pointer)], id: 77)
+        func lamps(_ count: Int) -> String { String(repeating: "\u{1f4a1}", count: count) }
+        for (text, expected) in [("Küche", "Küche"), (lamps(64), lamps(62))] {
+            let named = ServiceAnnouncement(deviceId: "bench 01", name: try DeviceName(text), port: 4711)
+            let bytes = try #require(named.answer(to: query, isLegacy: true, address: [192, 0, 2, 7]))
+            let strings = ["v=1", "id=bench 01", "name=\(expected)"].map { Array($0.utf8) }
+            #expect(try DNSMessage(reading: bytes).records.map(\.data).contains(.text(strings)))
+        }
     }
 
     @Test func othersQuestionsAreNotAnswered() throws {

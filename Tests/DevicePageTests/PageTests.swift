@@ -47,6 +47,17 @@ import Testing
         #expect(text.contains(#"value="ff00fe3c.open""#) && text.contains("\\xff\\x00\\xfe&lt;"))
     }
 
+    @Test func theNameIsTextInItsForm() throws {
+        var status = NetworkStatus(
+            state: .online, uplink: .wifi, flags: [], since: Timestamp(millisecondsSince1970: 0))
+        status.deviceName = try DeviceName(#""><script>alert(1)</script>"#)
+        for view in [View.status, .networks(chosen: nil, nil)] {
+            let text = page(view, Facts(network: status)).text
+            #expect(text.contains(#"action="/name""#) && text.contains("&lt;script&gt;alert(1)&lt;/script&gt;"))
+            #expect(!text.contains("<script>alert"))
+        }
+    }
+
     @Test func aNetworkIsOneRowAndWhatIsNeverJoinedIsNoChoice() throws {
         let scan = ScanResults(
             isScanning: false, lastScanId: nil,

@@ -99,6 +99,19 @@ import Testing
         #expect(effect.command == nil && effect.view?.notice == .wrong(phrase))
     }
 
+    // covers: seed/device-name
+    @Test func aNameIsSetAndCleared() throws {
+        var bench = SiteBench()
+        for (fields, name) in [("deviceName=K%C3%BCche", "Küche"), ("deviceName=", nil)] as [(String, String?)] {
+            guard case .setName(let change)? = bench.post("/name", fields).command else { throw MissingSwitch() }
+            #expect(change.name?.text == name)
+        }
+        for fields in ["", "deviceName=+", "deviceName=a%E2%80%AEb", "deviceName=%FF"] {
+            #expect(bench.post("/name", fields).view == .error(400, .errorName, detail: nil), "\(fields)")
+        }
+        #expect(bench.get("/name").location == "/")
+    }
+
     @Test func aFormOfAnotherPageIsRefused() {
         var bench = SiteBench()
         let fields = "\(Self.home)&password=front-door-mat"

@@ -57,6 +57,8 @@ private func check(_ effects: [Bridge.Effect], _ message: IncomingMessage) {
         case .remember(let ids): precondition(ids.count <= BridgeLimits.rememberedCommands)
         case .log(let text): precondition(text.utf8.count < 1024)
         case .identify: break
+        case .connectTunnel, .sendToTunnel, .disconnectTunnel:
+            precondition(message.topic.hasPrefix(MQTTSample.base + "/tunnel/") && !message.isRetained)
         case .connectAgent, .disconnectAgent, .connectBroker, .disconnectBroker, .subscribe, .over:
             preconditionFailure("a message has it do \(effect)")
         }
@@ -83,6 +85,7 @@ private enum MQTTSample {
         let text = String(decoding: payload.prefix(64), as: UTF8.self)
         let topics = [
             base + "/request", base + "/home-assistant", "homeassistant/status", "altnet/firmware", text,
+            base + "/tunnel/0123456789abcdef0123456789abcdef/up",
         ]
         return IncomingMessage(
             topic: topics[Int(kind & 7) % topics.count], payload: Array(payload), isRetained: kind & 8 != 0,
@@ -126,7 +129,7 @@ private enum MQTTSample {
         return requests.map { [64] + Array($0.utf8) } + commands.map { [1] + Array($0.utf8) }
             + [
                 [2] + Array("online".utf8), [3] + Array("0.2.0".utf8), [4] + Array("a/b".utf8),
-                [16] + Array("a/b".utf8),
+                [16] + Array("a/b".utf8), [5, 0, 0, 0, 0, 22, 3, 1], [5],
             ]
     }
 }

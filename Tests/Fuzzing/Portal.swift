@@ -142,6 +142,7 @@ private func readAsAnswer(_ line: [UInt8], of kind: ProviderRequest.Kind) {
 
 /// The values that the agent shows and keeps are within the bounds that Docs/reference/providers.md states.
 private func check(_ answer: ProviderAnswer) {
+    if case .presents(let dialogue) = answer { check(dialogue) }
     guard case .signIn(let result) = answer else { return }
     switch result {
     case .success(let maintainIn, let session):
@@ -150,7 +151,7 @@ private func check(_ answer: ProviderAnswer) {
     case .temporaryFailure(let retryAfter):
         precondition(retryAfter.map { ProviderLimits.seconds.contains($0) } ?? true)
     case .failure(let reason): precondition(reason.utf8.count <= ProviderLimits.titleLength)
-    case .uiRequired(let dialogue): check(dialogue)
+    case .uiRequired(let dialogue): if let dialogue { check(dialogue) }
     }
 }
 

@@ -225,6 +225,7 @@ enum Defect: String, CaseIterable {
     case connectivityUntold, layersDisordered, portalNamesTwice, portalTooLong, portalUntold, anyPortalAnswered
     case countUntold, sealedFieldUntold, hashUntold, interfaceBeforeUplink
     case scansAtOnce, scanUnnumbered, weakestFirst, historyUnlimited
+    case nameForgotten, nameStays, nameUntold, oneOfEachName, portalElsewhere, updateFlagMissing
 
     /// Ids of checks that must fail, at least.
     var finders: [String] {
@@ -250,7 +251,8 @@ enum Defect: String, CaseIterable {
         case .removedStillKnown: ["hashes.forget"]
         case .replayAccepted: ["key.seal.used"]
         case .passwordTold: ["switch.notFound"]
-        case .switchesAtOnce, .flagMissing: ["switch.inProgress"]
+        case .switchesAtOnce: ["switch.inProgress", "switch.race"]
+        case .flagMissing: ["switch.inProgress"]
         case .alreadyThereIgnored: ["switch.alreadyAssociated"]
         case .wrongReason: ["switch.notFound"]
         case .staysAway: ["switch.notFound"]
@@ -275,6 +277,12 @@ enum Defect: String, CaseIterable {
         case .scanUnnumbered: ["scan.finished"]
         case .weakestFirst: ["scan.results"]
         case .historyUnlimited: ["history.get.limit"]
+        case .nameForgotten: ["name.set.kept", "name.set.refused"]
+        case .nameStays: ["name.set.cleared"]
+        case .nameUntold: ["name.set.event"]
+        case .oneOfEachName: ["backups.update.twoPasswords"]
+        case .portalElsewhere: ["portal.get.state"]
+        case .updateFlagMissing: ["backups.update.flag"]
         }
     }
 }

@@ -240,7 +240,10 @@ extension ModelDevice {
                         new, at: "body.networks[\(index)]", in: SealContext(of: new, in: update), &state)
                 }
             }
-            guard !state.backups.contains(where: { $0.ssid == network.ssid }) || has(.duplicatesKept) else {
+            let isTwice = state.backups.contains {
+                $0.ssid == network.ssid && ($0.password == network.password || has(.oneOfEachName))
+            }
+            guard !isTwice || has(.duplicatesKept) else {
                 throw ProtocolError(.duplicateNetwork, "twice")
             }
             state.backups.append(network)

@@ -32,6 +32,7 @@ final class ModelDevice: DeviceService {
         var running: String?
         /// The uplink that carries the traffic; without Wi-Fi as that, the model has no interface for it either.
         var uplink = Uplink.wifi
+        var name: DeviceName?
         var confirmed: Set<String> = []
         var isScanning = false
         var lastRequestedScan = 0
@@ -93,6 +94,7 @@ final class ModelDevice: DeviceService {
         case .getDiagnosis: .diagnosis(diagnosis)
         case .getPortal: .portal(portal)
         case .answerPortal(let answer): .portal(try self.answer(answer))
+        case .setName(let change): .network(set(change))
         case .getTargets, .updateTargets, .getProviders, .setProvider, .openRescue, .closeRescue, .stagePassword,
             .dropPassword, .getMetrics:
             throw ProtocolError(.unsupported, "the model has none").about("type")
@@ -118,8 +120,18 @@ final class ModelDevice: DeviceService {
             maxBackupNetworks: state.withLock { $0.maximum }, deviceId: Self.key.deviceId, firmware: "1.0",
             features: [
                 "failover", "scan", "confirm", "joinOnce", "seal", "connectivity", "portal", "address", "enterprise",
-                "options",
+                "options", "name",
             ])
+    }
+
+    private func set(_ change: DeviceNameChange) -> NetworkStatus {
+        var status = state.withLock { state in
+            if !has(.nameForgotten), !has(.nameStays) || change.name != nil { state.name = change.name }
+            return self.status(state)
+        }
+        if !has(.nameUntold) { hub.publish(.networkChanged(status)) }
+        if has(.nameForgotten) { status.deviceName = change.name }
+        return status
     }
 
     private func history(_ query: HistoryQuery) -> History {
@@ -133,12 +145,15 @@ final class ModelDevice: DeviceService {
         var flags: NetworkFlags = .allowed(
             uplink: state.uplink, radioPresent: state.uplink == .wifi, switchInProgress: state.running != nil)
         if has(.flagMissing) { flags.remove(.switchInProgress) }
-        return NetworkStatus(
+        if has(.updateFlagMissing) { flags.remove(.canUpdateBackups) }
+        var status = NetworkStatus(
             state: state.linkState, uplink: state.linkState == .online ? state.uplink : nil, flags: flags,
             ssid: state.current.ssid, bssid: BSSID("02:00:00:00:01:00"), signal: -52,
             frequency: Frequency(megahertz: 2412), hash: hash(of: state.current),
             addresses: state.linkState == .online ? ["192.0.2.23"] : [], since: state.since,
             connectivity: has(.connectivityUntold) ? nil : Self.connectivity)
+        status.deviceName = state.name
+        return status
     }
 
     // MARK: Scans
@@ -309,7 +324,9 @@ extension ModelDevice {
             fields: [PortalRequest.Field(name: "terms", label: "I accept", kind: .checkbox, isRequired: true)])
         if has(.portalNamesTwice) { request.fields += request.fields }
         if has(.portalTooLong) { request.fields[0].label = String(repeating: "a", count: 201) }
-        return PortalStatus(portal: Self.hotspot, request: has(.portalUntold) ? nil : request)
+        var hotspot = Self.hotspot
+        if has(.portalElsewhere) { hotspot.state = .maintaining }
+        return PortalStatus(portal: hotspot, request: has(.portalUntold) ? nil : request)
     }
 
     func answer(_ answer: PortalAnswer) throws(ProtocolError) -> PortalStatus {

@@ -150,6 +150,20 @@ import Testing
         return start + fields.joined(separator: ",") + "]}}"
     }
 
+    /// Older providers answer with the dialogue, others present it on request.
+    // covers: seed/provider-ui
+    @Test func aDialogueComesAtOnceOrOnRequest() throws {
+        func read(_ body: String, _ kind: ProviderRequest.Kind) throws -> ProviderAnswer {
+            try ProviderAnswer(line: Array(#"{"v":1,"id":"1","ok":true,"body":\#(body)}"#.utf8), to: "1", of: kind)
+        }
+        let page = Dialogue(title: "t", message: "m", url: "https://portal.example/")
+        let members = #""title":"t","message":"m","url":"https://portal.example/""#
+        #expect(try read(#"{"result":"uiRequired",\#(members)}"#, .authenticate) == .signIn(.uiRequired(page)))
+        #expect(try read(#"{"result":"uiRequired"}"#, .answer) == .signIn(.uiRequired(nil)))
+        #expect(try read("{\(members)}", .presentUI) == .presents(page))
+        #expect(throws: ProviderFault.self) { try read(#"{"result":"success"}"#, .presentUI) }
+    }
+
     /// An answer beyond a bound, or to another question, is an error that repeats no value.
     @Test(arguments: [
         #"{"v":1,"id":"2","ok":true,"body":{"result":"success"}}"#,

@@ -40,12 +40,13 @@ import Testing
         switch bench.signIn.phase {
         case .inactive, .authenticated, .waiting, .resting: expected = 0
         case .evaluating(let evaluation): expected = evaluation.asked.count
-        case .listing, .authenticating, .presentingUI, .maintaining, .loggingOff: expected = 1
+        case .maintaining(_, let asked): expected = asked == nil ? 0 : 1
+        case .listing, .authenticating, .presentingUI, .loggingOff: expected = 1
         }
         #expect(bench.open.count == expected)
         #expect(bench.open.count <= 4)
         switch bench.signIn.phase {
-        case .inactive, .resting: #expect(bench.signIn.deadline == nil)
+        case .inactive, .resting, .waiting(until: nil): #expect(bench.signIn.deadline == nil)
         default:
             // It goes on by itself within what a provider may ask for.
             #expect(bench.signIn.deadline.map { $0 - bench.now <= .seconds(86_400) } == true)
@@ -66,7 +67,7 @@ import Testing
         let open = bench.open.sorted { $0.key < $1.key }
         // A connection that may have ended long ago, too.
         let number = Bool.random(using: &random) ? open.randomElement(using: &random)?.key ?? 1 : 1
-        switch Int.random(in: 0..<15, using: &random) {
+        switch Int.random(in: 0..<16, using: &random) {
         case 0: bench.captive()
         case 1: bench.captive(SignInBench.network(Bool.random(using: &random) ? "Cafe" : "Hotel"))
         case 2: bench.online()
@@ -80,6 +81,7 @@ import Testing
                 .person(
                     PortalAnswer(
                         id: bench.signIn.status.request?.id ?? 0, values: Bool.random(using: &random) ? [:] : nil)))
+        case 15: bench.offline()
         case 9, 10:
             if case .listing(let number, _) = bench.signIn.phase {
                 let names = Self.providers.filter { _ in Bool.random(using: &random) }
@@ -93,7 +95,7 @@ import Testing
 
     private func answer(_ random: inout SeededRandom) -> ProviderAnswer {
         let seconds = Bool.random(using: &random) ? Int.random(in: ProviderLimits.seconds, using: &random) : nil
-        return switch Int.random(in: 0..<10, using: &random) {
+        return switch Int.random(in: 0..<12, using: &random) {
         case 0: .evaluated(.none)
         case 1: .evaluated(.low)
         case 2: .evaluated(.high)
@@ -103,6 +105,8 @@ import Testing
         case 6: .signIn(.failure(reason: "r"))
         case 7: .maintained(.success(next: seconds))
         case 8: .maintained(.authenticationRequired)
+        case 9: .signIn(.uiRequired(nil))
+        case 10: .presents(Dialogue(title: "t", message: "m", url: "https://portal.example/"))
         default: .loggedOff
         }
     }
@@ -153,9 +157,9 @@ struct SignInBench {
     static let name: NetworkName = NetworkName(ssid: cafe.ssid, hash: nil)
     static let cafe = network("Cafe")
 
-    static func network(_ name: String) -> CaptiveNetwork {
+    static func network(_ name: String) -> JoinedNetwork {
         guard let ssid = try? SSID(name) else { preconditionFailure("no SSID") }
-        return CaptiveNetwork(ssid: ssid, security: .open, interface: "wlan0", portal: "http://10.0.0.1/")
+        return JoinedNetwork(ssid: ssid, security: .open, interface: "wlan0", portal: "http://10.0.0.1/")
     }
 
     var state: Portal.State { signIn.status.portal.state }
@@ -177,9 +181,11 @@ struct SignInBench {
         return effects
     }
 
-    mutating func online(_ network: CaptiveNetwork = cafe) { receive(.online(network, Self.name)) }
+    mutating func online(_ network: JoinedNetwork = cafe) { receive(.online(network, Self.name)) }
 
-    mutating func captive(_ network: CaptiveNetwork = cafe) { receive(.captive(network, Self.name)) }
+    mutating func offline(_ network: JoinedNetwork = cafe) { receive(.offline(network, Self.name)) }
+
+    mutating func captive(_ network: JoinedNetwork = cafe) { receive(.captive(network, Self.name)) }
 
     /// Answers the host's list.
     mutating func list(_ names: String...) {

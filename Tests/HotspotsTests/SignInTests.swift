@@ -67,7 +67,7 @@ import Testing
         // The rest is silent: two time limits, for two batches.
         bench.wait()
         bench.wait()
-        #expect(bench.state == .inactive)
+        #expect(bench.state == .inactive, "no provider has answered")
         #expect(bench.open.isEmpty)
     }
 
@@ -79,6 +79,7 @@ import Testing
         #expect(bench.state == .authenticated)
         #expect(bench.signIn.status.signingInUntil == bench.now + .seconds(15))
         bench.online()
+        #expect(bench.state == .maintaining)
         #expect(bench.signIn.status.signingInUntil == nil)
         #expect(bench.open.isEmpty)
         bench.wait()
@@ -89,7 +90,7 @@ import Testing
         }
         #expect(session == Secret(text: "s"))
         bench.answer("a", .maintained(.success(next: 40)))
-        #expect(bench.state == .authenticated)
+        #expect(bench.state == .maintaining)
         #expect(bench.signIn.deadline == bench.now + .seconds(40))
         bench.wait()
         bench.answer("a", .maintained(.authenticationRequired))
@@ -104,7 +105,7 @@ import Testing
         bench.online()
         bench.wait()
         bench.fail("a", .garbage("x"))
-        #expect(bench.state == .authenticated)
+        #expect(bench.state == .maintaining)
         #expect(bench.signIn.deadline == bench.now + .seconds(30))
         bench.wait()
         bench.fail("a")
@@ -149,8 +150,7 @@ import Testing
         #expect(bench.state == .evaluating)
     }
 
-    // covers: seed/provider-unclaimed
-    @Test func withoutAProviderItIsTriedInAnHour() {
+    @Test func aProviderThatCannotIsTriedInAnHour() {
         var bench = SignInBench()
         bench.chosen("a")
         bench.answer("a", .signIn(.failure(reason: "no\u{1b}[2J")))
@@ -307,9 +307,211 @@ import Testing
         bench.chosen("a")
         bench.answer("a", .signIn(.uiRequired(Self.dialogue)))
         bench.online()
-        #expect(bench.state == .inactive)
+        #expect(bench.state == .evaluating, "a provider may look after it")
         #expect(bench.signIn.status.request == nil)
-        #expect(bench.open.isEmpty)
+        #expect(bench.number("a") == nil)
+        bench.list("a")
+        bench.answer("a", .evaluated(.none))
+        #expect(bench.state == .authenticated && bench.provider == nil)
+    }
+}
+
+/// The provider shows the user a web address or fields on request.
+@Suite struct PresentUITests {
+    private static let page = Dialogue(title: "t", message: "m", url: "https://portal.example/")
+    private var bench = SignInBench()
+
+    private mutating func present() throws -> PortalRequest {
+        bench.chosen("a")
+        bench.answer("a", .signIn(.uiRequired(nil)))
+        #expect(bench.effects == [.ask(try #require(bench.number("a")), .presentUI(SignInBench.cafe))])
+        #expect(bench.state == .authenticating && bench.signIn.status.request == nil)
+        bench.answer("a", .presents(Self.page))
+        #expect(bench.state == .presentingUI)
+        return try #require(bench.signIn.status.request)
+    }
+
+    // covers: seed/provider-ui
+    @Test mutating func theUserFinishesOnThePage() throws {
+        let request = try present()
+        #expect(request.url == Self.page.url && request.fields.isEmpty)
+        bench.receive(.person(PortalAnswer(id: request.id, values: [:])))
+        #expect(bench.effects == [.ask(try #require(bench.number("a")), .answer([:]))])
+        bench.answer("a", .signIn(.success(maintainIn: nil, session: nil)))
+        #expect(bench.state == .authenticated && bench.provider == "a")
+    }
+
+    /// The check sees that the page has opened the network, before the user says so.
+    // covers: seed/provider-ui
+    @Test mutating func anOpenNetworkFinishesThePage() throws {
+        _ = try present()
+        bench.online()
+        #expect(bench.effects == [.ask(try #require(bench.number("a")), .answer([:]))])
+        #expect(bench.signIn.status.request == nil)
+        bench.answer("a", .signIn(.success(maintainIn: nil, session: Secret(text: "s"))))
+        bench.online()
+        #expect(bench.state == .maintaining && bench.provider == "a")
+    }
+
+    @Test mutating func thePageMayFail() throws {
+        let request = try present()
+        bench.receive(.person(PortalAnswer(id: request.id, values: [:])))
+        bench.answer("a", .signIn(.temporaryFailure(retryAfter: 60)))
+        #expect(bench.open[1] == nil && bench.signIn.status.problem?.hasPrefix("a: ") == true)
+    }
+
+    @Test mutating func aProviderThatPresentsNothingHasFailed() {
+        bench.chosen("a")
+        bench.answer("a", .signIn(.uiRequired(nil)))
+        bench.fail("a", .refused(ProtocolError(.unknownType, "no")))
+        #expect(bench.state == .inactive && bench.open.isEmpty)
+    }
+
+    @Test mutating func aProviderPresentsOnlySoOften() throws {
+        bench.chosen("a")
+        for _ in 0..<5 {
+            bench.answer("a", .signIn(.uiRequired(nil)))
+            bench.answer("a", .presents(Self.page))
+            let request = try #require(bench.signIn.status.request)
+            bench.receive(.person(PortalAnswer(id: request.id, values: [:])))
+        }
+        bench.answer("a", .signIn(.uiRequired(nil)))
+        bench.answer("a", .presents(Self.page))
+        #expect(bench.state == .inactive && bench.open.isEmpty)
+    }
+}
+
+/// Providers evaluate every network that the device joins.
+@Suite struct EvaluationOnJoinTests {
+    private var bench = SignInBench()
+
+    // covers: seed/provider-evaluate, seed/provider-unclaimed
+    @Test mutating func anUnclaimedNetworkIsUsedAsItIs() {
+        bench.online()
+        #expect(bench.state == .evaluating && bench.signIn.status.signingInUntil == nil, "nothing waits for it")
+        bench.list("a", "b")
+        bench.answer("a", .evaluated(.none))
+        bench.answer("b", .evaluated(.none))
+        #expect(bench.state == .authenticated && bench.provider == nil)
+        #expect(bench.signIn.deadline == nil && bench.open.isEmpty)
+        bench.online()
+        #expect(bench.effects.isEmpty, "one evaluation for each join")
+        bench.receive(.left)
+        bench.online()
+        #expect(bench.state == .evaluating)
+    }
+
+    // covers: seed/provider-unclaimed
+    @Test mutating func anUnclaimedCaptiveNetworkIsAskedAboutInAnHour() {
+        bench.captive()
+        bench.list("a")
+        bench.answer("a", .evaluated(.none))
+        #expect(bench.state == .authenticated && bench.provider == nil && !bench.signIn.status.isTryingWhereCaptive)
+        #expect(bench.signIn.status.retryAt == bench.now + .seconds(3600))
+    }
+
+    @Test mutating func anUnclaimedNetworkThatClosesIsEvaluatedAgain() {
+        bench.online()
+        bench.list("a")
+        bench.answer("a", .evaluated(.none))
+        #expect(bench.signIn.status.isTryingWhereCaptive)
+        bench.captive()
+        #expect(bench.state == .evaluating && bench.signIn.status.signingInUntil != nil)
+        bench.list("a")
+        bench.answer("a", .evaluated(.high))
+        #expect(bench.state == .authenticating && bench.provider == "a")
+    }
+
+    /// The page to sign in to is missing in the facts of the first evaluation.
+    @Test mutating func anEvaluationStartsAgainWhenTheNetworkProvesCaptive() {
+        bench.online()
+        bench.list("a")
+        bench.captive()
+        #expect(bench.number("a") == nil)
+        bench.list("a")
+        #expect(bench.number("a") != nil)
+    }
+
+    // covers: seed/provider-evaluate, seed/provider-maintain
+    @Test mutating func aClaimedNetworkThatIsOnlineIsMaintained() {
+        bench.online()
+        bench.list("a", "b")
+        bench.answer("a", .evaluated(.low))
+        bench.answer("b", .evaluated(.high))
+        guard case .open(_, "b", .maintain(_, session: nil))? = bench.effects.last else {
+            Issue.record("\(bench.effects)")
+            return
+        }
+        #expect(bench.state == .authenticating && bench.signIn.status.signingInUntil == nil)
+        bench.answer("b", .maintained(.success(next: 60)))
+        #expect(bench.state == .maintaining && bench.provider == "b")
+        #expect(bench.signIn.deadline == bench.now + .seconds(60))
+    }
+
+    @Test mutating func aClaimedNetworkThatIsOnlineMayWantASignIn() {
+        bench.online()
+        bench.list("a")
+        bench.answer("a", .evaluated(.high))
+        bench.answer("a", .maintained(.authenticationRequired))
+        guard case .open(_, "a", .authenticate)? = bench.effects.last else {
+            Issue.record("\(bench.effects)")
+            return
+        }
+        bench.answer("a", .signIn(.failure(reason: "no")))
+        // The others are asked, and then the network is used as it is.
+        bench.list("a")
+        #expect(bench.state == .authenticated && bench.provider == nil && bench.signIn.deadline == nil)
+    }
+
+    /// The device does not wait for providers there: its checks judge the network.
+    // covers: seed/provider-evaluate
+    @Test mutating func aNetworkWithoutInternetIsEvaluatedToo() {
+        bench.offline()
+        #expect(bench.state == .evaluating && bench.signIn.status.signingInUntil == nil)
+        bench.list("a")
+        bench.answer("a", .evaluated(.high))
+        #expect(bench.state == .authenticating && bench.signIn.status.signingInUntil == nil)
+        bench.answer("a", .signIn(.success(maintainIn: nil, session: nil)))
+        #expect(bench.signIn.status.signingInUntil != nil, "the check is worth a wait")
+        bench.online()
+        #expect(bench.state == .maintaining)
+        bench.offline()
+        #expect(bench.state == .maintaining, "it lasts")
+    }
+
+    /// A host that is not up yet at the boot.
+    @Test mutating func aHostThatIsMissingIsAskedAgain() {
+        bench.online()
+        bench.receive(.failed(bench.open.keys.first ?? 0, .noHost(errno: 2)))
+        #expect(bench.state == .authenticated)
+        #expect(bench.signIn.status.retryAt == bench.now + .seconds(30))
+        bench.wait()
+        #expect(bench.state == .evaluating)
+    }
+
+    /// The agent knows the provider from before, but not the session.
+    // covers: seed/session-kept, seed/provider-maintain
+    @Test(arguments: [true, false]) mutating func afterARestartTheProviderMaintains(isSignedIn: Bool) {
+        bench.signIn = SignIn(
+            remembering: [RememberedProvider(ssid: SignInBench.cafe.ssid, security: .open, provider: "a")])
+        bench.online()
+        guard case .open(_, "a", .maintain(_, session: nil))? = bench.effects.first else {
+            Issue.record("\(bench.effects)")
+            return
+        }
+        bench.answer("a", .maintained(isSignedIn ? .success(next: nil) : .authenticationRequired))
+        #expect(bench.state == (isSignedIn ? .maintaining : .authenticating) && bench.provider == "a")
+    }
+
+    @Test mutating func afterARestartTheOthersFollowAProviderThatHasGone() {
+        bench.signIn = SignIn(
+            remembering: [RememberedProvider(ssid: SignInBench.cafe.ssid, security: .open, provider: "a")])
+        bench.online()
+        bench.fail("a", .refused(ProtocolError(.unsupported, "no provider has this name")))
+        bench.list("b")
+        bench.answer("b", .evaluated(.low))
+        bench.answer("b", .maintained(.success(next: nil)))
+        #expect(bench.state == .maintaining && bench.provider == "b")
     }
 }
 
@@ -338,7 +540,7 @@ import Testing
         var other = SignInBench.cafe
         other.bssid = BSSID("02:00:00:00:01:02")
         bench.online(other)
-        #expect(bench.state == .authenticated && bench.provider == "a")
+        #expect(bench.state == .maintaining && bench.provider == "a")
         #expect(bench.signIn.deadline == due)
         #expect(bench.effects.isEmpty, "nothing is asked before its time")
         bench.wait()
@@ -359,7 +561,10 @@ import Testing
         bench.answer("a", .loggedOff)
         bench.receive(.left)
         bench.online()
-        #expect(bench.state == .inactive, "it is over")
+        guard case .open(_, "a", .maintain(_, session: nil))? = bench.effects.first else {
+            Issue.record("the session is not over")
+            return
+        }
     }
 
     @Test mutating func whatWasDueMeanwhileIsDoneAtOnce() {
@@ -386,10 +591,10 @@ import Testing
         signIn()
         bench.receive(.left)
         bench.online(SignInBench.network("Home"))
-        #expect(bench.state == .inactive)
+        #expect(bench.state == .evaluating)
         bench.receive(.left)
         bench.online()
-        #expect(bench.state == .authenticated)
+        #expect(bench.state == .maintaining)
     }
 
     /// Its session has ended meanwhile: it signs in as if for the first time.
@@ -406,7 +611,7 @@ import Testing
         bench.receive(.left)
         bench.now = bench.now + bench.signIn.settings.heldFor + .seconds(1)
         bench.online()
-        #expect(bench.state == .inactive)
+        #expect(bench.state == .authenticating, "whether it still holds is asked")
         for number in 1...9 {
             let network = SignInBench.network("n\(number)")
             bench.captive(network)
@@ -424,7 +629,7 @@ import Testing
         bench.answer("a", .signIn(.success(maintainIn: nil, session: nil)))
         bench.receive(.left)
         bench.online()
-        #expect(bench.state == .inactive)
+        #expect(bench.state == .evaluating)
     }
 }
 
@@ -439,7 +644,7 @@ import Testing
         bench.list("a", "b")
         #expect(bench.number("a") == nil && bench.number("b") != nil)
         bench.answer("b", .evaluated(.none))
-        #expect(bench.state == .inactive && bench.signIn.status.retryAt != nil)
+        #expect(bench.state == .authenticated && bench.signIn.status.retryAt != nil)
         // It is on again, and may be the one that can.
         bench.receive(.switchedOff([]))
         #expect(bench.state == .evaluating)
@@ -483,7 +688,7 @@ import Testing
         bench.receive(.left)
         bench.receive(.switchedOff(["a"]))
         bench.online()
-        #expect(bench.state == .inactive)
+        #expect(bench.state == .evaluating)
         bench.captive()
         #expect(bench.state == .evaluating, "the others are asked")
     }
@@ -506,7 +711,7 @@ import Testing
         signIn()
         bench.now = bench.now + .seconds(100)
         var facts = SignInBench.cafe
-        facts.api = CaptiveNetwork.API(canExtendSession: true, secondsRemaining: 120)
+        facts.api = JoinedNetwork.API(canExtendSession: true, secondsRemaining: 120)
         bench.receive(.ending(facts, SignInBench.name))
         #expect(bench.state == .maintaining)
         guard case .open(_, "a", .maintain(let told, _))? = bench.effects.first else {
@@ -517,7 +722,7 @@ import Testing
         bench.receive(.ending(facts, SignInBench.name))
         #expect(bench.effects.isEmpty, "it is at it")
         bench.answer("a", .maintained(.success(next: 50)))
-        #expect(bench.state == .authenticated && bench.signIn.deadline == bench.now + .seconds(50))
+        #expect(bench.state == .maintaining && bench.signIn.deadline == bench.now + .seconds(50))
     }
 
     @Test mutating func anotherNetworksEndIsNone() {
@@ -525,7 +730,7 @@ import Testing
         #expect(bench.effects.isEmpty && bench.state == .inactive)
         signIn()
         bench.receive(.ending(SignInBench.network("Hotel"), SignInBench.name))
-        #expect(bench.effects.isEmpty && bench.state == .authenticated)
+        #expect(bench.effects.isEmpty && bench.state == .maintaining)
     }
 
     /// The device does not wait for a provider that does not try.

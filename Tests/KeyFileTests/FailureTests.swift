@@ -102,10 +102,14 @@ import Testing
         #expect(store.state == states.last)
         #expect(store.report.allSatisfy { if case .postponed = $0 { true } else { false } })
         let before = board.disk.files
+        #expect(throws: KeyFileError.self) { try store.requireWritable() }
         #expect(throws: KeyFileError.self) { try store.commit(StoredState(backupsRevision: 99)) }
+        #expect(throws: KeyFileError.self) { try store.requireWritable() }
         #expect(store.state == states.last)
         #expect(board.disk.files == before)
         board.disk.refusesWrites = nil
+        try store.requireWritable()
+        #expect(try board.open().state == states.last)
         var next = store.state
         next.backupsRevision += 1
         try board.open().commit(next)

@@ -52,7 +52,7 @@ import Testing
             #expect(store.state == (try fullState()))
         }
         try refused(.tooManyBackups(count: 4, maximum: 3)) { $0.backups += [try network("A"), try network("B")] }
-        try refused(.duplicateBackup(ssid)) { $0.backups.append(try network("Attic", password: nil)) }
+        try refused(.duplicateBackup(ssid)) { $0.backups.append($0.backups[0]) }
         try refused(.invalidPassphrase(ssid, .length(7))) { $0.backups[0] = try network("Attic", password: "1234567") }
         try refused(.counterWouldGoBack(name: "app")) { $0.replayCounters["app"] = 6 }
         try refused(.switchIdentifierTooLong(bytes: 66)) { $0.pendingSwitch?.id = String(repeating: "é", count: 33) }

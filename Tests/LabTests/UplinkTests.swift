@@ -348,7 +348,7 @@ extension Radios {
                 let tunnel = try await lab.tunnel(to: upstream, through: house.home)
                 try await lab.station.seen(as: "\(Tunnel.address)", within: .seconds(15))
                 try await house.device.connectivity(within: .seconds(10), "something that comes and goes on Wi-Fi") {
-                    $0.reachability.contains([.reachable, .transient])
+                    $0.reachability.contains([.reachable, .transientConnection])
                 }
                 try await eventually(within: .seconds(10), "Wi-Fi to be named underneath") {
                     house.device.status?.uplink == .other && house.device.status?.carrier == .wifi
@@ -358,7 +358,7 @@ extension Radios {
                 #expect(above.flags.contains(.canSwitch), "Wi-Fi is what carries it")
                 try tunnel.disconnect()
                 try await house.device.connectivity(within: .seconds(10), "Wi-Fi alone") {
-                    $0.reachability.contains(.reachable) && !$0.reachability.contains(.transient)
+                    $0.reachability.contains(.reachable) && !$0.reachability.contains(.transientConnection)
                 }
                 try await eventually(within: .seconds(10), "nothing to be underneath") {
                     house.device.status?.uplink == .wifi && house.device.status?.carrier == nil

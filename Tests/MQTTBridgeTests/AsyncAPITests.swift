@@ -37,7 +37,8 @@ struct AsyncAPITests {
             "availability": topics.availability, "status": topics.status, "signal": topics.signal,
             "backups": topics.backups, "decision": topics.decision, "switch": topics.switchProgress,
             "outage": topics.outage, "scan": topics.scan, "request": topics.request, "firmware": topics.firmware,
-            "homeAssistant": topics.homeAssistant,
+            "homeAssistant": topics.homeAssistant, "tunnelUp": topics.tunnelUp("{tunnelId}"),
+            "tunnelDown": topics.tunnelDown("{tunnelId}"),
         ]
         #expect(try Description.addresses() == expected)
     }
@@ -50,7 +51,7 @@ struct AsyncAPITests {
             .getSwitch: #"{"switchId":"s"}"#, .confirmSwitch: #"{"switchId":"s"}"#, .updateBackups: #"{"networks":[]}"#,
             .switchNetwork: #"{"hash":"\#(NetworkHash.of("A"))"}"#, .updateTargets: #"{"targets":[]}"#,
             .setProvider: #"{"provider":"click-through","on":true}"#, .answerPortal: #"{"id":4,"values":{}}"#,
-            .proveRequest: Self.proved,
+            .setName: #"{"name":"Kitchen"}"#, .proveRequest: Self.proved,
             .dropPassword: #"{"changeId":"c"}"#, .addKey: #"{"name":"a","role":"see"}"#, .revokeKey: #"{"name":"a"}"#,
             .claimKey: #"{"name":"a"}"#,
         ]

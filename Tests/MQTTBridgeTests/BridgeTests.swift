@@ -39,6 +39,7 @@ import Testing
             told.contains(
                 .subscribe([
                     Subscription(topic: "altnet/bench-01/request", wantsRetained: false),
+                    Subscription(topic: "altnet/bench-01/tunnel/+/up", wantsRetained: false),
                     Subscription(topic: "altnet/bench-01/home-assistant", wantsRetained: false),
                     Subscription(topic: "homeassistant/status", wantsRetained: false),
                     Subscription(topic: "altnet/firmware", wantsRetained: true),
@@ -123,6 +124,14 @@ import Testing
         let told = talk.settled(13.1, .brokerAccepted(BrokerSession(isPresent: true)))
         #expect(told.told("status").last??["outages"]?["today"]?.integer == 0)
         #expect(told.told("outage").isEmpty)
+    }
+
+    /// TCP notices a lost address after half a minute only.
+    @Test func aMoveWithAGapMakesANewConnection() {
+        var (talk, _) = Talk.connected()
+        _ = talk.event(10, .networkChanged(.offline))
+        let moved = talk.event(13, .networkChanged(.online("BackupNet", address: "10.0.0.7")))
+        #expect(moved.contains(.disconnectBroker(isGoodbye: false)) && moved.hello != nil)
     }
 
     /// Where the broker is reached over a cable, Wi-Fi's moves are none of the connection's.

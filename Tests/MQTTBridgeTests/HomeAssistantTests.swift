@@ -1,3 +1,4 @@
+import AgentModel
 import AppProtocol
 import Foundation
 import JSONValues
@@ -42,6 +43,22 @@ import Testing
         }
         #expect(components["select"]?["ops"]?.array == [.text("HomeNet"), .text("BackupNet")])
         #expect(message.payload.count < 8192)
+    }
+
+    // covers: seed/device-name
+    @Test func theDeviceHasItsName() throws {
+        var (talk, effects) = Talk.connected()
+        func name(_ effects: [Bridge.Effect]) -> String? {
+            effects.published(Self.config).last.flatMap { JSONValue(line: $0.payload)?["dev"]?["name"]?.text }
+        }
+        #expect(name(effects) == "bench-01")
+        var status = NetworkStatus.online()
+        status.deviceName = try DeviceName("Küche {{ x }}")
+        let renamed = talk.event(2, .networkChanged(status))
+        #expect(name(renamed) == "Küche {{ x }}")
+        #expect(renamed.told("status").last??["network"]?["deviceName"]?.text == "Küche {{ x }}")
+        effects = talk.event(3, .networkChanged(.online()), seq: 43)
+        #expect(name(effects) == "bench-01")
     }
 
     /// Home Assistant shows each kind of decision that the protocol has.

@@ -44,11 +44,11 @@ import Testing
             testDescription: "a modem with Ethernet headers", kind: .cellular, flags: [.reachable, .isCellular]),
         Row(
             testDescription: "a modem without", kind: .cellular, traits: .pointToPoint, hasGateway: false,
-            flags: [.reachable, .isCellular, .transient]),
+            flags: [.reachable, .isCellular, .transientConnection]),
         Row(
             testDescription: "a modem that has no connection", kind: .cellular, hasCarrier: false,
             traits: .pointToPoint,
-            hasGateway: false, flags: [.reachable, .connectionRequired, .isCellular, .transient]),
+            hasGateway: false, flags: [.reachable, .connectionRequired, .isCellular, .transientConnection]),
         Row(
             testDescription: "a modem without an address", kind: .cellular, isWithoutConnection: true,
             flags: [.reachable, .connectionRequired, .isCellular]),
@@ -58,32 +58,32 @@ import Testing
         Row(
             testDescription: "a modem that waits for traffic", kind: .cellular, traits: [.pointToPoint, .dormant],
             hasGateway: false,
-            flags: [.reachable, .connectionRequired, .connectionOnTraffic, .isWWAN, .transient]),
+            flags: [.reachable, .connectionRequired, .connectionOnTraffic, .isWWAN, .transientConnection]),
         Row(
             testDescription: "a modem that a program connects when it is wanted", kind: .cellular, hasCarrier: false,
             traits: .pointToPoint, hasGateway: false, isOnDemand: true,
-            flags: [.reachable, .connectionRequired, .connectionOnDemand, .isWWAN, .transient]),
+            flags: [.reachable, .connectionRequired, .connectionOnDemand, .isWWAN, .transientConnection]),
         Row(
             testDescription: "a tunnel that a program makes when it is wanted", kind: .other, hasCarrier: false,
             traits: .pointToPoint, isTunnel: true, hasGateway: false, isOnDemand: true,
-            flags: [.reachable, .connectionRequired, .connectionOnDemand, .transient]),
+            flags: [.reachable, .connectionRequired, .connectionOnDemand, .transientConnection]),
         Row(
             testDescription: "a connection on demand that stands", kind: .cellular, isOnDemand: true,
             flags: [.reachable, .isWWAN]),
         Row(testDescription: "a modem that is down", kind: .cellular, isUp: false, hasCarrier: false, flags: []),
         Row(
             testDescription: "a tunnel", kind: .other, traits: .pointToPoint, isTunnel: true, carrier: .wifi,
-            hasGateway: false, flags: [.reachable, .transient]),
+            hasGateway: false, flags: [.reachable, .transientConnection]),
         Row(
             testDescription: "a tunnel with Ethernet headers", kind: .other, isTunnel: true, carrier: .wifi,
-            hasGateway: false, flags: [.reachable, .isDirect, .transient]),
+            hasGateway: false, flags: [.reachable, .isDirect, .transientConnection]),
         Row(
             testDescription: "a tunnel over a modem", kind: .other, traits: .pointToPoint, isTunnel: true,
-            carrier: .cellular, hasGateway: false, flags: [.reachable, .isCellular, .transient]),
+            carrier: .cellular, hasGateway: false, flags: [.reachable, .isCellular, .transientConnection]),
         Row(
             testDescription: "a tunnel that waits for traffic", kind: .other, traits: [.pointToPoint, .dormant],
             isTunnel: true, hasGateway: false,
-            flags: [.reachable, .connectionRequired, .connectionAutomatic, .transient]),
+            flags: [.reachable, .connectionRequired, .connectionAutomatic, .transientConnection]),
         Row(
             testDescription: "a tunnel whose program is gone", kind: .other, hasCarrier: false, traits: .pointToPoint,
             isTunnel: true, hasGateway: false, flags: []),
@@ -97,7 +97,7 @@ import Testing
         Row(
             testDescription: "a tunnel out of a captive network", kind: .other, traits: .pointToPoint, isTunnel: true,
             hasGateway: false, isCaptive: true,
-            flags: [.reachable, .connectionRequired, .interventionRequired, .transient]),
+            flags: [.reachable, .connectionRequired, .interventionRequired, .transientConnection]),
     ]
 
     // covers: seed/reach-flags

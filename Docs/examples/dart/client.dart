@@ -5,12 +5,13 @@
 //
 // NOT RUN: no test of this project has Dart. The second command compares proofs and boxes with the vectors: run it
 // first. KEY_FILE holds a pairing code. Passwords in BODY are sealed. An error is one line, with exit status 1.
+import 'dart:async';
 import 'dart:convert';
 import 'dart:io';
 
 import 'pairing.dart';
 
-/// A session with a device.
+/// A session with a device. A wait ends after [limit] with a TimeoutException, or by [close] with a SocketException.
 class Device {
   Device._(this.pairing, this.socket, this.lines);
   final Pairing pairing;
@@ -18,10 +19,12 @@ class Device {
   final StreamIterator<String> lines;
   int count = 0;
 
+  static const limit = Duration(seconds: 30);
+
   static Future<Device> open(String host, int port, Pairing pairing) async {
     // What is checked is the fingerprint: no authority vouches for a device.
     final socket = await SecureSocket.connect(host, port, context: SecurityContext(withTrustedRoots: false),
-        onBadCertificate: (_) => true, supportedProtocols: ['altnet'], timeout: const Duration(seconds: 30));
+        onBadCertificate: (_) => true, supportedProtocols: ['altnet'], timeout: limit);
     final certificate = sha256(socket.peerCertificate!.der);
     if (pairing.cert != null && pairing.cert != hex(certificate)) {
       socket.destroy();
@@ -43,12 +46,19 @@ class Device {
   }
 
   Future<Map<String, dynamic>> receive() async {
-    if (!await lines.moveNext()) throw const SocketException('the device has closed the connection');
+    final hasLine = await lines.moveNext().timeout(limit, onTimeout: () {
+      close();
+      throw TimeoutException('the device does not answer', limit);
+    });
+    if (!hasLine) throw const SocketException('the device has closed the connection');
     final Map<String, dynamic> line = jsonDecode(lines.current);
     final error = line['error'];
     if (error != null) throw DeviceException(error['code'], error['message'] ?? '');
     return line;
   }
+
+  /// Closes the connection, and ends pending waits.
+  void close() => socket.destroy();
 
   /// The body of the answer. Events that come before it are left out.
   Future<Map<String, dynamic>> ask(String type, [Map<String, dynamic> body = const {}]) async {
@@ -113,7 +123,7 @@ Future<void> main(List<String> arguments) async {
     final isSecret = rest.isNotEmpty && rest.first.contains('"password"');
     final answer = isSecret ? await device.askSealed(type, body) : await device.ask(type, body);
     print(const JsonEncoder.withIndent('  ').convert(answer));
-    device.socket.destroy();
+    device.close();
   } catch (error) {
     stderr.writeln(error is DeviceException ? error : 'failed: $error');
     exitCode = 1;

@@ -1,7 +1,4 @@
 import AppProtocol
-import NIOCore
-import NIOPosix
-import NIOSSL
 
 #if canImport(Glibc)
     import Glibc
@@ -56,6 +53,9 @@ extension ClientError: CustomStringConvertible {
             "no device answers, check that it is on and in this network: \(host), port \(port)"
         case .notPermitted(.network(let host, let port, _)):
             "this system blocks the connection, check its firewall and permissions: \(host), port \(port)"
+        case .unreachable(let endpoint): "no device answers, check that it is on and at the broker: \(endpoint)"
+        case .notPermitted(let endpoint): "no permission to start altnet-mqtt: \(endpoint)"
+        case .connectFailed(.broker, errno: ENOENT): "altnet-mqtt is not installed: apt install altnet-mqtt"
         case .connectFailed(let endpoint, let errno):
             "could not connect to \(endpoint): \(String(cString: strerror(errno)))"
         case .unresolvable(let endpoint):
@@ -69,6 +69,9 @@ extension ClientError: CustomStringConvertible {
         case .notTheDevice(let endpoint):
             "the host did not prove that it is the device, it may be another host: \(endpoint)"
         case .notADevice(let endpoint): "not an altnet device, check the port: \(endpoint)"
+        case .turnedAway(.broker(let route, let device)):
+            "no answer through the broker, check its address and secrets and that the device is on: "
+                + "\(device.deviceId) at \(route.broker)"
         case .turnedAway(let endpoint):
             "the device closed the connection, it may be busy, try again later: \(endpoint)"
         case .timedOut: "the agent did not answer in time: try again"
@@ -87,27 +90,10 @@ extension ClientError: CustomStringConvertible {
 }
 
 extension ClientError {
-    init(connecting endpoint: Endpoint, _ error: any Error) {
-        self =
-            switch error {
-            case let error as ClientError: error
-            case let error as IOError: ClientError(connecting: endpoint, errno: error.errnoCode)
-            case let error as NIOConnectionError: ClientError(connecting: endpoint, error)
-            case let error as NIOSSLError: ClientError(securing: endpoint, error)
-            case OpeningFault.otherCertificate: .certificateChanged(endpoint)
-            case OpeningFault.notTheDevice: .notTheDevice(endpoint)
-            case let error as ProtocolError: ClientError(opening: endpoint, error)
-            case ChannelError.connectTimeout: .timedOut
-            case ChannelError.eof, ChannelError.ioOnClosedChannel, ChannelError.alreadyClosed: .turnedAway(endpoint)
-            case is SocketAddressError: .connectFailed(endpoint, errno: ENAMETOOLONG)
-            case is CancellationError: .cancelled
-            default: .disconnected
-            }
-    }
-
-    private init(connecting endpoint: Endpoint, errno: Int32) {
+    init(connecting endpoint: Endpoint, errno: Int32) {
         self =
             switch errno {
+            case ENOENT where endpoint.device != nil: .connectFailed(endpoint, errno: errno)
             case ENOENT, ECONNREFUSED: .unreachable(endpoint)
             case EACCES, EPERM: .notPermitted(endpoint)
             case ECONNRESET, EPIPE: .turnedAway(endpoint)
@@ -116,32 +102,13 @@ extension ClientError {
             }
     }
 
-    /// Selects one of the errors of a host's addresses. `unreachable` takes precedence, because it says more than a
-    /// missing route.
-    private init(connecting endpoint: Endpoint, _ error: NIOConnectionError) {
-        let attempts = error.connectionErrors.map { ClientError(connecting: endpoint, $0.error) }
-        self = attempts.first { $0 == .unreachable(endpoint) } ?? attempts.first ?? .unresolvable(endpoint)
-    }
-
     /// Converts an error that the device sends instead of opening the session.
-    private init(opening endpoint: Endpoint, _ error: ProtocolError) {
+    init(opening endpoint: Endpoint, _ error: ProtocolError) {
         self =
             switch error.code {
             case .keyRefused: .keyRefused(endpoint)
             case .malformed, .unsupportedVersion, .internalError: .notADevice(endpoint)
             default: .refused(error)
             }
-    }
-
-    private init(securing endpoint: Endpoint, _ error: NIOSSLError) {
-        guard case .handshakeFailed(.sslError(let stack)) = error else {
-            self = .turnedAway(endpoint)
-            return
-        }
-        if stack.contains(.eofDuringHandshake) {
-            self = .turnedAway(endpoint)
-        } else {
-            self = .notADevice(endpoint)
-        }
     }
 }

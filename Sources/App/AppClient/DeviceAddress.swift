@@ -75,14 +75,28 @@ public struct InvalidDeviceAddress: Error, Equatable, CustomStringConvertible {
     public let description: String
 }
 
-/// The place to connect to: the agent on this machine, or a device in the network.
-public enum Endpoint: Sendable, Equatable {
+/// The place to connect to: the agent on this machine, or a device in the network or at a broker.
+public indirect enum Endpoint: Sendable, Equatable {
     /// The agent on this machine.
     case unixSocket(path: String)
     /// A device in the network. It must prove that it has the key, and show the key's certificate if there is one.
     case network(host: String, port: Int = ProtocolLimits.port, device: DeviceKey)
+    /// A device at an MQTT broker, which only carries the connection. The device proves its key as in the network.
+    case broker(BrokerRoute, device: DeviceKey)
+    /// Two endpoints of one device. Connects to the second once the first has failed or has not answered for two
+    /// seconds.
+    case first(Endpoint, otherwise: Endpoint)
 
     var isLocal: Bool { if case .unixSocket = self { true } else { false } }
+
+    /// Key of the device; nil for the agent on this machine.
+    var device: DeviceKey? {
+        switch self {
+        case .unixSocket: nil
+        case .network(_, _, let device), .broker(_, let device): device
+        case .first(let first, let other): first.device ?? other.device
+        }
+    }
 }
 
 extension Endpoint: CustomStringConvertible {
@@ -91,6 +105,8 @@ extension Endpoint: CustomStringConvertible {
         case .unixSocket(let path): path
         case .network(let host, let port, let device):
             "\(device.deviceId) at \(host.contains(":") ? "[\(host)]" : host):\(port)"
+        case .broker(let route, let device): "\(device.deviceId) at \(route.broker)"
+        case .first(let first, let other): "\(first) or \(other)"
         }
     }
 }

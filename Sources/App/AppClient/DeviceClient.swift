@@ -68,6 +68,12 @@ public struct DeviceClient: Sendable {
         try await ask(.setProvider(ProviderSwitch(provider: name, isOn: isOn)))
     }
 
+    /// Names the device; nil deletes the name. A restart keeps the change, a factory reset deletes the name.
+    /// - Throws: `refused` with `unknownType` if the device is too old.
+    public func setName(_ name: DeviceName?) async throws(ClientError) -> NetworkStatus {
+        try await ask(.setName(DeviceNameChange(name: name)))
+    }
+
     /// Opens the setup access point.
     public func openSetupAccessPoint(_ request: SetupAccessPointRequest = SetupAccessPointRequest())
         async throws(ClientError) -> SetupAccessPointStatus
@@ -244,7 +250,7 @@ extension DeviceClient {
     ///
     /// After `keyRotated` or `sealUsed`, the request had no effect. So it is sealed again and sent once more.
     func ask<Answer: Decodable>(sealing body: Request.Body) async throws(ClientError) -> Answer {
-        guard case .network(_, _, let device) = endpoint, body.hasPlainPassword else { return try await ask(body) }
+        guard let device = endpoint.device, body.hasPlainPassword else { return try await ask(body) }
         do {
             return try await ask(sealed(body, for: device))
         } catch {

@@ -1,32 +1,23 @@
 import AppProtocol
-import NIOCore
 import Synchronization
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 /// A connection to a device. Sends requests, finds their answers by ID, and collects events.
 ///
 /// IDs are never reused, so a late answer to a timed-out request is dropped. The connection closes when its last
 /// reference is released.
 final class DeviceConnection: Sendable {
-    private let channel: any Channel
+    private let transport: any Transport
     private let router: MessageRouter
     /// Result of opening the session; nil for the agent on this machine.
     let session: SessionOpened?
 
-    init(channel: any Channel, router: MessageRouter, session: SessionOpened?) {
-        self.channel = channel
+    init(transport: any Transport, router: MessageRouter, session: SessionOpened?) {
+        self.transport = transport
         self.router = router
         self.session = session
     }
 
-    deinit { channel.close(promise: nil) }
+    deinit { transport.close() }
 
     var events: AsyncThrowingStream<Event, any Error> { router.events }
 
@@ -47,20 +38,18 @@ final class DeviceConnection: Sendable {
             throw .refused(error)
         }
         guard line.count <= ProtocolLimits.lineLength else { throw .refused(.lineTooLong) }
-        var timer: Scheduled<Void>?
+        var timer: Task<Void, Never>?
         defer { timer?.cancel() }
         let answer = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 guard router.expect(id, continuation) else { return }
                 // Do not send the request if the caller has given up.
                 guard !Task.isCancelled else { return router.fail(id, .cancelled) }
-                timer = channel.eventLoop.scheduleTask(in: TimeAmount(limit)) { [router] in
+                timer = Task { [router] in
+                    guard (try? await Task.sleep(for: limit)) != nil else { return }
                     router.fail(id, .timedOut)
                 }
-                var buffer = channel.allocator.buffer(capacity: line.count + 1)
-                buffer.writeBytes(line)
-                buffer.writeInteger(UInt8(ascii: "\n"))
-                channel.writeAndFlush(buffer).whenFailure { [router] _ in router.fail(id, .disconnected) }
+                transport.send(line) { [router] in router.fail(id, .disconnected) }
             }
         } onCancel: {
             router.fail(id, .cancelled)
@@ -76,16 +65,12 @@ final class DeviceConnection: Sendable {
         }
     }
 
-    func close() async {
-        try? await channel.close()
-    }
+    func close() async { await transport.closed() }
 
-    /// Closes with a TCP reset: unsent requests must not arrive later, because the session may repeat them.
+    /// Closes at once: unsent requests must not arrive later, because the session may repeat them.
     func abandon() {
         router.end(.disconnected)
-        let socket = channel as? any SocketOptionProvider
-        _ = socket?.setSoLinger(linger(l_onoff: 1, l_linger: 0))
-        channel.close(promise: nil)
+        transport.abandon()
     }
 }
 
@@ -166,37 +151,5 @@ final class MessageRouter: Sendable {
 
     private func removeWaiting(_ id: String) -> Waiting? {
         state.withLock { $0.waiting.removeValue(forKey: id) }
-    }
-}
-
-/// Splits the received bytes into lines for the router.
-final class LineReceiver: ChannelInboundHandler {
-    typealias InboundIn = ByteBuffer
-
-    private let router: MessageRouter
-    private var lines = LineSplitter()
-
-    init(router: MessageRouter) { self.router = router }
-
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        lines.append(unwrapInboundIn(data).readableBytesView)
-        while let output = lines.next() {
-            switch output {
-            case .line(let line): router.receive(line)
-            case .lineTooLong:
-                router.end(.notUnderstood(.lineTooLong))
-                context.close(promise: nil)
-            }
-        }
-    }
-
-    func channelInactive(context: ChannelHandlerContext) {
-        router.end(.disconnected)
-        context.fireChannelInactive()
-    }
-
-    func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        router.end(.disconnected)
-        context.close(promise: nil)
     }
 }

@@ -129,7 +129,7 @@ extension ReachabilityFlags {
         ("reachable", .reachable), ("connectionRequired", .connectionRequired),
         ("connectionOnTraffic", .connectionOnTraffic), ("connectionOnDemand", .connectionOnDemand),
         ("isLocalAddress", .isLocalAddress), ("isDirect", .isDirect), ("isCellular", .isCellular),
-        ("transient", .transient), ("interventionRequired", .interventionRequired),
+        ("transientConnection", .transientConnection), ("interventionRequired", .interventionRequired),
     ]
 
     public var names: [String] { Self.allNames.filter { contains($0.flag) }.map(\.name) }

@@ -28,6 +28,13 @@ public struct DeviceKey: Sendable, Equatable {
         self.certificate = certificate
     }
 
+    /// A random key, which fits no device.
+    package init(unknown deviceId: String) {
+        self.deviceId = deviceId
+        localKey = Secret((0..<ProtocolLimits.localKeyLength.upperBound).map { _ in UInt8.random(in: .min ... .max) })
+        name = .owner
+    }
+
     public var isOwners: Bool { name == .owner }
 }
 

@@ -35,6 +35,8 @@ public struct NetworkStatus: Sendable, Equatable {
     public var refused: [RefusedNetwork] = []
     /// Whether traffic over the current uplink is limited or paid by volume. Checks and keep-alives are rarer then.
     public var isMetered = false
+    /// Name of the device; nil without one, or from an older device.
+    public var deviceName: DeviceName?
 
     public init(
         state: LinkState, uplink: Uplink?, carrier: Uplink? = nil, flags: NetworkFlags, ssid: SSID? = nil,
@@ -101,11 +103,13 @@ public struct NetworkFlags: OptionSet, Sendable, Hashable, Codable {
     /// Bit 2: a switch is running, so another one is refused.
     public static let switchInProgress = NetworkFlags(rawValue: 1 << 2)
 
-    /// Returns the flags for a state. Updates are always accepted. A switch needs a radio, and the uplink must be Wi-Fi
-    /// or missing.
+    /// Returns the flags for a state. An update needs a writable store. A switch needs a radio, and the uplink must be
+    /// Wi-Fi or missing.
     /// - Parameter uplink: the uplink below all tunnels.
-    public static func allowed(uplink: Uplink?, radioPresent: Bool, switchInProgress: Bool) -> NetworkFlags {
-        var flags: NetworkFlags = .canUpdateBackups
+    public static func allowed(
+        uplink: Uplink?, radioPresent: Bool, switchInProgress: Bool, isStoreWritable: Bool = true
+    ) -> NetworkFlags {
+        var flags: NetworkFlags = isStoreWritable ? .canUpdateBackups : []
         if switchInProgress {
             flags.insert(.switchInProgress)
         } else if radioPresent, uplink == nil || uplink == .wifi {
@@ -141,7 +145,7 @@ public struct SignalReading: Sendable, Equatable {
 extension NetworkStatus: Codable {
     private enum CodingKeys: String, CodingKey {
         case state, network, uplink, carrier, flags, bssid, signal, quality, frequency, hash, addresses, since,
-            connectivity, handover, standby, modem, radio, rescue, refused
+            connectivity, handover, standby, modem, radio, rescue, refused, deviceName
         case isMetered = "metered"
     }
 
@@ -167,6 +171,7 @@ extension NetworkStatus: Codable {
             rescue: try container.decodeIfPresent(SetupAccessPointStatus.self, forKey: .rescue))
         refused = try container.decodeIfPresent([RefusedNetwork].self, forKey: .refused) ?? []
         isMetered = try container.decodeIfPresent(Bool.self, forKey: .isMetered) ?? false
+        deviceName = try container.decodeIfPresent(DeviceName.self, forKey: .deviceName)
     }
 
     public func encode(to encoder: any Encoder) throws {
@@ -192,6 +197,7 @@ extension NetworkStatus: Codable {
         try container.encodeIfPresent(rescue, forKey: .rescue)
         if !refused.isEmpty { try container.encode(refused, forKey: .refused) }
         if isMetered { try container.encode(isMetered, forKey: .isMetered) }
+        try container.encodeIfPresent(deviceName, forKey: .deviceName)
     }
 }
 

@@ -1,6 +1,6 @@
 import AgentModel
 
-/// A network with a captive portal (RFC 8908).
+/// Sign-in to a network, such as one with a captive portal (RFC 8908).
 public struct Portal: Sendable, Equatable, Codable {
     public enum State: String, Sendable, CaseIterable, Codable {
         case inactive, evaluating, authenticating, presentingUI, authenticated, maintaining
@@ -9,7 +9,8 @@ public struct Portal: Sendable, Equatable, Codable {
     /// URL of the page for the user; nil if the network does not name one.
     public var url: String?
     public var state: State
-    /// The provider that claimed the network; nil without one.
+    /// The provider that claims the network; nil without one. If it is nil in the state `authenticated`, the network is
+    /// used as it is.
     public var provider: String?
     /// Remaining seconds of the sign-in; nil if the network does not announce them.
     public var secondsRemaining: Int?
@@ -30,7 +31,7 @@ public struct Portal: Sendable, Equatable, Codable {
 
 /// State of a sign-in: answer to `portal.get` and `portal.answer`.
 public struct PortalStatus: Sendable, Equatable, Codable {
-    /// Hotspot sign-in; nil if the network needs none.
+    /// Hotspot sign-in; nil if its state is `inactive` and the network is not captive.
     public var portal: Portal?
     public var request: PortalRequest?
     /// Last failure to sign in, as text without secrets.
@@ -82,7 +83,7 @@ public struct PortalRequest: Sendable, Equatable {
     public var network: NetworkName
     public var title: String
     public var message: String
-    /// URL of a page that the user may open instead.
+    /// URL of a page that the user may open instead. Without fields, the user finishes on this page.
     public var url: String?
     public var fields: [Field]
 

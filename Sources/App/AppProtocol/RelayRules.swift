@@ -49,9 +49,8 @@ extension Request.Body {
         case .switchNetwork(let request): request.target.plainMember.map { "body.\($0)" }
         case .stagePassword(let staging): NetworkReference.new(staging.network).plainMember.map { "body.\($0)" }
         case .getCapabilities, .getNetwork, .getBackups, .getSwitch, .confirmSwitch, .startScan, .getScan, .getHistory,
-            .agreeKey, .getDiagnosis, .getPortal, .getTargets, .updateTargets, .getProviders, .setProvider, .getKeys,
-            .addKey, .revokeKey, .claimKey, .openRescue, .closeRescue, .dropPassword,
-            .getMetrics:
+            .agreeKey, .getDiagnosis, .getPortal, .getTargets, .updateTargets, .getProviders, .setProvider, .setName,
+            .getKeys, .addKey, .revokeKey, .claimKey, .openRescue, .closeRescue, .dropPassword, .getMetrics:
             nil
         // The answer to a portal goes to the network's operator, whose page may send it unencrypted.
         case .answerPortal: nil

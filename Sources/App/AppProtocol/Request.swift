@@ -50,6 +50,7 @@ public struct Request: Sendable, Equatable {
         case updateTargets(TargetsUpdate)
         case getProviders
         case setProvider(ProviderSwitch)
+        case setName(DeviceNameChange)
         case getKeys
         case addKey(KeyRequest)
         case revokeKey(KeyQuery)
@@ -96,6 +97,7 @@ extension Request.Body {
         case .updateTargets: .updateTargets
         case .getProviders: .getProviders
         case .setProvider: .setProvider
+        case .setName: .setName
         case .getKeys: .getKeys
         case .addKey: .addKey
         case .revokeKey: .revokeKey
@@ -130,6 +132,7 @@ public enum MessageType: String, Sendable, CaseIterable {
     case updateTargets = "targets.update"
     case getProviders = "providers.get"
     case setProvider = "providers.set"
+    case setName = "name.set"
     case openSession = "session.open"
     case proveRequest = "request.prove"
     case getKeys = "keys.get"
@@ -146,7 +149,7 @@ extension MessageType {
     public var isCommand: Bool {
         switch self {
         case .updateBackups, .switchNetwork, .confirmSwitch, .startScan, .answerPortal, .updateTargets, .setProvider,
-            .addKey, .revokeKey, .claimKey, .openRescue, .closeRescue, .stagePassword, .dropPassword:
+            .setName, .addKey, .revokeKey, .claimKey, .openRescue, .closeRescue, .stagePassword, .dropPassword:
             true
         case .getCapabilities, .getNetwork, .getBackups, .getSwitch, .getScan, .subscribe, .getHistory, .agreeKey,
             .getDiagnosis, .getPortal, .getTargets, .getProviders, .openSession, .proveRequest, .getKeys, .getMetrics:
@@ -158,7 +161,7 @@ extension MessageType {
     public var role: Role {
         switch self {
         case .switchNetwork, .confirmSwitch, .startScan, .answerPortal, .openRescue, .closeRescue: .switch
-        case .updateBackups, .stagePassword, .dropPassword, .updateTargets, .setProvider, .getKeys, .addKey,
+        case .updateBackups, .stagePassword, .dropPassword, .updateTargets, .setProvider, .setName, .getKeys, .addKey,
             .revokeKey:
             .manage
         case .getCapabilities, .getNetwork, .getBackups, .getSwitch, .getScan, .subscribe, .getHistory, .agreeKey,
@@ -227,6 +230,7 @@ extension Request.Content: RequestContent {
             case .updateTargets: .device(.updateTargets(try body(TargetsUpdate.self)))
             case .getProviders: .device(.getProviders)
             case .setProvider: .device(.setProvider(try body(ProviderSwitch.self)))
+            case .setName: .device(.setName(try body(DeviceNameChange.self)))
             case .openSession: .open(try body(SessionRequest.self))
             case .proveRequest: .prove(try body(ProvedRequest.self))
             case .getKeys: .device(.getKeys)
@@ -259,6 +263,7 @@ extension Request.Content: RequestContent {
         case .device(.answerPortal(let body)): try line.encode(body, forKey: .body)
         case .device(.updateTargets(let body)): try line.encode(body, forKey: .body)
         case .device(.setProvider(let body)): try line.encode(body, forKey: .body)
+        case .device(.setName(let body)): try line.encode(body, forKey: .body)
         case .device(.getCapabilities), .device(.getNetwork), .device(.getBackups), .device(.getScan),
             .device(.getDiagnosis), .device(.getPortal), .device(.getTargets), .device(.getProviders),
             .device(.getKeys), .device(.closeRescue), .device(.getMetrics):

@@ -12,6 +12,7 @@ public struct Response: Sendable, Equatable {
     /// Body of a successful answer.
     public enum Body: Sendable, Equatable {
         case capabilities(Capabilities)
+        /// Answers `network.get` and `name.set`.
         case network(NetworkStatus)
         /// Answers `backups.get`, `backups.update`, `password.stage` and `password.drop`.
         case backups(BackupList)

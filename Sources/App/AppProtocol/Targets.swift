@@ -4,7 +4,7 @@ import AgentModel
 public struct TargetSetting: Sendable, Equatable {
     /// Name of 1 to 32 letters, digits, `-` and `_`.
     public var name: String
-    /// URL `SCHEME://HOST:PORT` with the scheme `tcp`, `tls`, `http`, `https`, `mqtt` or `mqtts`.
+    /// URL `SCHEME://HOST[:PORT]` with the scheme `tcp`, `tls`, `http`, `https`, `mqtt` or `mqtts`.
     public var url: String
 
     public init(name: String, url: String) { (self.name, self.url) = (name, url) }

@@ -151,6 +151,11 @@ public struct ServiceInstance: Sendable, Equatable {
 }
 
 extension ServiceInstance {
+    /// Name of an altnet device; nil without a valid one.
+    public var deviceName: DeviceName? {
+        attributes["name"].flatMap { String(validating: $0, as: UTF8.self) }.flatMap { try? DeviceName($0) }
+    }
+
     /// ID of an altnet device; nil unless it is 1 to 64 printable ASCII characters without spaces.
     public var deviceId: String? {
         guard let id = attributes["id"], (1...64).contains(id.count), id.allSatisfy({ (0x21...0x7e).contains($0) })

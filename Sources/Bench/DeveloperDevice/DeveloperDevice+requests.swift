@@ -39,6 +39,7 @@ extension DeveloperDevice: DeviceService {
         case .getScan: return .scan(await act { $0.scanResults() })
         case .getHistory(let query): return .history(History(decisions: await act { $0.core.history(query.limit) }))
         case .agreeKey(let query): return .key(try keys.answer(query, from: peer, seals))
+        case .setName(let change): return try await answer(to: .setName(change.name))
         case .getKeys: return .keys(keys.report)
         case .addKey(let request): return .handout(try await keys.add(request))
         case .revokeKey(let query): return .keys(try await keys.revoke(query.name))

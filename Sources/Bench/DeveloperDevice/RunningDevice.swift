@@ -91,7 +91,9 @@ package struct RunningDevice: Sendable {
             announcer =
                 places.isAnnounced
                 ? await ServiceAnnouncer.start(
-                    ServiceAnnouncement(deviceId: device.identity.id, port: port), on: group, problem: &problem) : nil
+                    ServiceAnnouncement(
+                        deviceId: device.identity.id, name: device.act { $0.status().deviceName }, port: port),
+                    on: group, problem: &problem) : nil
             announcementProblem = problem
             self.places = places
             (self.device, self.server, self.world, self.group, ownFolder) = (device, server, world, group, own)

@@ -1,7 +1,8 @@
+import AgentModel
 import DNS
 
-/// The device's DNS-SD records (RFC 6763): service `_altnet._tcp` with its port, and a TXT record with protocol version
-/// and device ID.
+/// The device's DNS-SD records (RFC 6763): service `_altnet._tcp` with its port, and a TXT record with protocol
+/// version, device ID and name.
 struct ServiceAnnouncement: Sendable {
     private let instance: DNSName
     private let host: DNSName
@@ -15,9 +16,10 @@ struct ServiceAnnouncement: Sendable {
     /// Name that lists the services of a link (RFC 6763, 9).
     private static let everyService = DNSName("_services._dns-sd._udp.local")
 
-    init(deviceId: String, port: Int) {
+    init(deviceId: String, name: DeviceName? = nil, port: Int) {
         self.port = UInt16(clamping: port)
-        text = ["v=1", "id=\(deviceId)"].map { Array($0.utf8.prefix(255)) }
+        let name = name.map { ["name=\($0.prefix(ofBytes: 250))"] } ?? []
+        text = (["v=1", "id=\(deviceId)"] + name).map { Array($0.utf8.prefix(255)) }
         let id = deviceId.utf8.prefix(40)
         instance = Self.name([Array("altnet ".utf8) + id], in: .altnetDevices)
         let letters = id.map { byte in

@@ -257,7 +257,9 @@ package final class Fleet {
             case .publish(let order, let message):
                 published += 1
                 slots[number].link?.publish(order, message)
-            case .connectAgent, .disconnectAgent, .sendToAgent, .remember, .identify, .log, .over: break
+            case .connectAgent, .disconnectAgent, .sendToAgent, .connectTunnel, .sendToTunnel, .disconnectTunnel,
+                .remember, .identify, .log, .over:
+                break
             }
         }
         if slots[number].link != nil, !slots[number].device.isOnNetwork {

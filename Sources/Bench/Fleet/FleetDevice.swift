@@ -108,6 +108,9 @@ struct FleetDevice {
             switch effect {
             case .connectAgent: handle(.agentConnected, at: now, time)
             case .disconnectAgent: (isSubscribed, answers, unanswered) = (false, [], [:])
+            // The simulated agent has no port for apps.
+            case .connectTunnel(let id): handle(.tunnelEnded(id), at: now, time)
+            case .sendToTunnel, .disconnectTunnel: break
             case .sendToAgent(let line):
                 answer(line)
                 attend(at: now, time)
@@ -206,6 +209,7 @@ struct FleetDevice {
             case .stagePassword(let staging): ask(request.id, try AgentRequest(staging, openedWith: seals))
             case .dropPassword(let query): ask(request.id, .dropPassword(query.changeId))
             case .confirmSwitch(let query): ask(request.id, .confirmSwitch(query.switchId))
+            case .setName(let change): ask(request.id, .setName(change.name))
             case .startScan(let scan): ask(request.id, .startScan(scan))
             default: throw ProtocolError(.unsupported, "a simulated device of a fleet cannot do this").about("type")
             }

@@ -161,6 +161,8 @@ enum TrustStore {
         let trusted = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
         let list = "\(directory)/authorities.crt"
         let lists = trusted + (try String(contentsOfFile: certificate, encoding: .utf8))
+        // The list is replaced below, and nothing can be mounted over a removed file.
+        restore()
         try lists.write(toFile: list, atomically: true, encoding: .utf8)
         guard chmod(list, 0o644) == 0, mount(list, path, nil, UInt(MS_BIND), nil) == 0 else {
             throw LabError.lastCall("put \(list) over \(path)")

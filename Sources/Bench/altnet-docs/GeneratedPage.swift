@@ -22,6 +22,7 @@ struct GeneratedPage {
         let protocolTables = [
             Part("flags", ProtocolTables.flags), Part("errors", ProtocolTables.errors),
             Part("limits", ProtocolTables.limits), Part("server-limits", ProtocolTables.serverLimits),
+            Part("checks", ProtocolTables.checks),
         ]
         let codes = try schema.parts()
         return [

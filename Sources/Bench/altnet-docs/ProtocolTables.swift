@@ -1,6 +1,7 @@
 import AgentModel
 import AppProtocol
 import AppServer
+import Harness
 
 /// Tables of the protocol page, generated from the code.
 enum ProtocolTables {
@@ -34,6 +35,13 @@ enum ProtocolTables {
                     "\(ExitStatus(code.kind).rawValue)", code.cause, code.remedy,
                 ]
             })
+    }
+
+    /// Checks of the harness, in the order of execution.
+    static var checks: String {
+        Markdown.table(
+            ["section", "check", "requirement"],
+            Check.all.map { [$0.section, Markdown.code($0.id), $0.title] })
     }
 
     /// A limit, and the result when a client exceeds it.
@@ -200,7 +208,7 @@ extension ErrorCode {
         case .tooManyNetworks:
             "backups.update has more networks than the device can store, or more than "
                 + "\(ProtocolLimits.updateEntries)."
-        case .duplicateNetwork: "backups.update names an SSID twice."
+        case .duplicateNetwork: "backups.update names an SSID twice, with the same password."
         case .unknownNetwork: "No network of the device has this hash. The network may have another password now."
         case .passwordMissing: "A network has no hash, no password, no sealed, and its security is not open."
         case .invalidSsid: "An SSID is empty or longer than \(SSID.maximumLength) bytes."

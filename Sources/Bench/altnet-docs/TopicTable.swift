@@ -25,6 +25,8 @@ enum TopicTable {
             (topics.request, "1", "questions and commands, to the device"),
             (topics.response, "1", "answers to requests that name no Response Topic"),
             (topics.homeAssistant, "1", "Home Assistant's select and buttons, to the device"),
+            (topics.tunnelUp("ID"), "1", "[an app's connection](#apps-through-the-broker), to the device"),
+            (topics.tunnelDown("ID"), "1", "the same connection, to the app"),
         ]
         return Markdown.table(
             ["topic", "kept by the broker", "QoS", "meaning"],

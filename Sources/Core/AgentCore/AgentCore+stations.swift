@@ -385,7 +385,7 @@ extension AgentCore {
 
     private mutating func adopt(_ answer: LinkAnswer) {
         guard case .linked(let facts) = answer, let bssid = facts.bssid,
-            let network = facts.ssid.flatMap(registry.id(named:))
+            let network = facts.ssid.flatMap({ registry.id(named: $0, lastUsed: state.current) })
         else {
             // A restart of wpa_supplicant has ended the link. An agent that was killed has left the address.
             dropAddress(of: inUse)

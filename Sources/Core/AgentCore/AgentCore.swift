@@ -172,6 +172,7 @@ package struct AgentCore: Sendable {
         case .answerSent(let switchID): answerSent(switchID: switchID)
         case .committed(let id, let state): committed(id, state)
         case .refusedCommit(let id, let error): refusedCommit(id, error)
+        case .storeChecked(let isWritable): storeChecked(isWritable)
         case .timer(let timer): fired(timer)
         case .resumed: sendToPolicy(.resumed)
         case .settings(let settings): sendToPolicy(.settings(settings))
@@ -230,6 +231,7 @@ package struct AgentCore: Sendable {
             lastPublished.wake = nil
             sendToPolicy(.tick)
         case .statistics: reviewStatistics()
+        case .store: emit(.checkStore)
         case .grace(let station): leave(station)
         case .router(let station): acceptMissingRouter(of: station)
         case .supplicantRetry(let station): if station == inUse { askSupplicant() }
@@ -333,7 +335,9 @@ package struct AgentCore: Sendable {
 
     private mutating func record(_ decision: PolicyDecision) {
         let entry = lastPublished.history.append(decision, at: now.time) { ssid in
-            NetworkName(ssid: ssid, hash: registry.id(named: ssid).flatMap { registry[$0] }?.hash(localKey: localKey))
+            let inUse = policy.phase.network.flatMap { registry[$0] }
+            let id = registry.id(named: ssid, lastUsed: inUse)
+            return NetworkName(ssid: ssid, hash: id.flatMap { registry[$0] }?.hash(localKey: localKey))
         }
         log(.notice, entry.text)
         emit(.publish(.decision(entry)))

@@ -79,6 +79,8 @@ package enum AgentEvent: Sendable {
     case committed(CommitID, StoredState)
     /// A change was not stored. The key file is unchanged.
     case refusedCommit(CommitID, ProtocolError)
+    /// Answer to `Effect.checkStore`, also sent at the start.
+    case storeChecked(isWritable: Bool)
     case timer(AgentTimer)
     /// The machine woke from sleep.
     case resumed
@@ -173,6 +175,8 @@ package enum AgentRequest: Sendable {
     case updateBackups(PreparedUpdate)
     case stagePassword(NewPassword)
     case dropPassword(String)
+    /// Sets the device's name; nil deletes the name.
+    case setName(DeviceName?)
     case startScan(AppProtocol.ScanRequest)
     case openSetupAccessPoint(SetupAccessPoint.Reason)
     case closeSetupAccessPoint
@@ -187,6 +191,8 @@ package enum SwitchTarget: Sendable, Equatable {
 package enum AgentTimer: Hashable, Sendable {
     case policy
     case statistics
+    /// Check if the store can be written again.
+    case store
     /// Leave the previous link.
     case grace(StationID)
     /// Accept another DHCP client's address without a default route.

@@ -116,6 +116,8 @@ package enum Effect: Sendable {
 
     /// Store this change. Changes are stored in order.
     case commit(CommitID, StateChange)
+    /// Check if the store can be written. The answer is `storeChecked`.
+    case checkStore
     case record(PolicyEvent, [PolicyAction])
     case log(LogLevel, String)
     case explain(MissingPart, StationID)

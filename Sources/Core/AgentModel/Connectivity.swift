@@ -83,35 +83,34 @@ public struct ConnectionStatus: Sendable, Equatable {
     }
 }
 
-/// Path between the device and a destination, named after Apple's `SCNetworkReachabilityFlags`.
+/// Path between the device and a destination, with the names and raw values of Apple's `SCNetworkReachabilityFlags`.
 public struct ReachabilityFlags: OptionSet, Sendable, Hashable {
     public let rawValue: UInt32
 
     public init(rawValue: UInt32) { self.rawValue = rawValue }
 
-    /// A path exists, perhaps through a connection that must be established first.
-    public static let reachable = ReachabilityFlags(rawValue: 1 << 0)
-    /// A connection must be established first.
-    public static let connectionRequired = ReachabilityFlags(rawValue: 1 << 1)
-    /// The destination is an address of the device.
-    public static let isLocalAddress = ReachabilityFlags(rawValue: 1 << 2)
-    /// The destination is on the link. Traffic does not pass a gateway.
-    public static let isDirect = ReachabilityFlags(rawValue: 1 << 3)
-    /// The path uses a cellular link.
-    public static let isCellular = ReachabilityFlags(rawValue: 1 << 4)
-    /// Apple's name for `isCellular` (`kSCNetworkReachabilityFlagsIsWWAN`).
-    public static let isWWAN = isCellular
     /// The path uses a transient connection such as a VPN.
-    public static let transient = ReachabilityFlags(rawValue: 1 << 5)
-    /// The user must act first, for example sign in.
-    public static let interventionRequired = ReachabilityFlags(rawValue: 1 << 6)
-
+    public static let transientConnection = ReachabilityFlags(rawValue: 1 << 0)
+    /// A path exists, perhaps through a connection that must be established first.
+    public static let reachable = ReachabilityFlags(rawValue: 1 << 1)
+    /// A connection must be established first.
+    public static let connectionRequired = ReachabilityFlags(rawValue: 1 << 2)
     /// Traffic establishes the required connection.
-    public static let connectionOnTraffic = ReachabilityFlags(rawValue: 1 << 7)
-    /// A program on the device establishes the required connection on demand.
-    public static let connectionOnDemand = ReachabilityFlags(rawValue: 1 << 8)
+    public static let connectionOnTraffic = ReachabilityFlags(rawValue: 1 << 3)
     /// Apple's other name for `connectionOnTraffic`.
     public static let connectionAutomatic = connectionOnTraffic
+    /// The user must act first, for example sign in.
+    public static let interventionRequired = ReachabilityFlags(rawValue: 1 << 4)
+    /// A program on the device establishes the required connection on demand.
+    public static let connectionOnDemand = ReachabilityFlags(rawValue: 1 << 5)
+    /// The destination is an address of the device.
+    public static let isLocalAddress = ReachabilityFlags(rawValue: 1 << 16)
+    /// The destination is on the link. Traffic does not pass a gateway.
+    public static let isDirect = ReachabilityFlags(rawValue: 1 << 17)
+    /// The path uses a cellular link.
+    public static let isCellular = ReachabilityFlags(rawValue: 1 << 18)
+    /// Apple's name for `isCellular` (`kSCNetworkReachabilityFlagsIsWWAN`).
+    public static let isWWAN = isCellular
 
     /// Whether the destination is reachable without an action of the user.
     public var isReachable: Bool {

@@ -82,7 +82,7 @@ extension DeviceAgent {
             policy: { [weak self] in self?.handle(.found($0)) }, publish: { [weak self] in self?.hub.publish($0) },
             changed: { [weak self] in self?.handle(.connectivityChanged) },
             problem: { [log] in if let problem = $0 { log.warning("sign-in failed: \(problem)") } },
-            remember: { [weak self] in self?.remember($0) }, captiveNetwork: { [weak self] in self?.captiveNetwork },
+            remember: { [weak self] in self?.remember($0) }, joinedNetwork: { [weak self] in self?.joinedNetwork },
             network: { [weak self] in self?[$0].network })
         uplinks.onVerdicts = { [weak self] verdicts in
             self?.handle(.uplinksJudged(verdicts))
@@ -94,25 +94,25 @@ extension DeviceAgent {
         }
     }
 
-    private var captiveNetwork: (CaptiveNetwork, NetworkName)? {
+    private var joinedNetwork: (JoinedNetwork, NetworkName)? {
         let policy = core.policy
         guard let network = policy.phase.network.flatMap({ core.registry[$0] }) else { return nil }
         let bssid = policy.phase.accessPoint?.bssid
         let observation = policy.phase.network.flatMap { policy.lastObservation(of: $0) }
         let probe = settings.connectivity.source.map { source in
-            let expected: CaptiveNetwork.Probe.Expected =
+            let expected: JoinedNetwork.Probe.Expected =
                 switch source.expected {
                 case .status(let status): .status(status)
                 case .body(let body): .body(body)
                 }
-            return CaptiveNetwork.Probe(url: source.address.description, expected: expected)
+            return JoinedNetwork.Probe(url: source.address.description, expected: expected)
         }
         return (
-            CaptiveNetwork(
+            JoinedNetwork(
                 ssid: network.ssid, bssid: bssid, security: observation?.security ?? .unknown,
                 interface: station.interface, nameServers: station.addresses?.configuration.nameServers ?? [],
                 signal: observation?.signal, portal: reach.verdict?.portal, probe: probe,
-                api: reach.portalState.map(CaptiveNetwork.API.init)),
+                api: reach.portalState.map(JoinedNetwork.API.init)),
             NetworkName(ssid: network.ssid, hash: network.hash(localKey: identity.localKey))
         )
     }
@@ -126,7 +126,7 @@ extension ConnectivityMonitor {
     }
 }
 
-extension CaptiveNetwork.API {
+extension JoinedNetwork.API {
     init(_ state: CaptiveState) {
         self.init(
             userPortal: state.userPortal, venueInfo: state.venueInfo,

@@ -84,12 +84,15 @@ extension DeviceAgent {
         case .setCaptive(let isCaptive, let interface): reachability.setCaptive(isCaptive, on: interface)
 
         case .answer(let id, let result): answer(id, result)
-        case .publish(let event): hub.publish(event)
+        case .publish(let event):
+            hub.publish(event)
+            if case .networkChanged(let status) = event { announce(status.deviceName) }
         case .readConnectivity: handle(.connectivity(reach.connectivity))
         case .service(let text): onServiceStatus(text)
         case .addressesChanged: onAddressChange(Set(routes.addresses.map(\.text)))
 
         case .commit(let id, let change): commit(id, change)
+        case .checkStore: checkStore()
         case .record(let event, let actions):
             log.trace("event: \(event); actions: \(actions)")
             recording?.append(event, at: now, actions)
@@ -320,6 +323,14 @@ extension DeviceAgent {
     }
 
     // MARK: The key file
+
+    /// Checks, after all earlier changes, whether the store can be written.
+    func checkStore() {
+        lastCommit = Task { [lastCommit] in
+            await lastCommit?.value
+            handle(.storeChecked(isWritable: await store.isWritable))
+        }
+    }
 
     /// Commits the change after all earlier changes, in the core's order.
     private func commit(_ id: CommitID, _ change: StateChange) {

@@ -46,6 +46,9 @@ extension DeviceAgent: DeviceService {
         case .updateTargets(let update): return .targets(try await change(update))
         case .getProviders: return .providers(try await providers)
         case .setProvider(let change): return .providers(try await set(change))
+        case .setName(let change):
+            _ = try await answer(to: .setName(change.name))
+            return .network(await measuredStatus())
         case .getKeys: return .keys(keys.report)
         case .addKey(let request): return .handout(try await keys.add(request))
         case .revokeKey(let query): return .keys(try await keys.revoke(query.name))

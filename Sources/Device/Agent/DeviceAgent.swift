@@ -60,6 +60,9 @@ public final class DeviceAgent {
     let recoveryStore: BootRecordStore<RecoveryFile>
     let keyExpiry: KeyExpiry
     let setupAccessPointStore: BootRecordStore<SetupAccessPointFile>
+    let nameStore: BootRecordStore<DeviceNameFile>
+    /// Name in the file of `nameStore`; nil before the first write.
+    var writtenName: DeviceName??
     /// The open setup access point, with the number of the order that opened it; nil while it is closed.
     var setupAccessPointInterface: (number: UInt64, interface: SetupAccessPointInterface)?
     var setupAccessPointLeftover: Task<Void, Never>?
@@ -104,6 +107,7 @@ public final class DeviceAgent {
         recoveryStore = BootRecordStore(recoveryFile)
         let setupAccessPointFile = SetupAccessPointFile(directory: settings.socketFolder)
         setupAccessPointStore = BootRecordStore(setupAccessPointFile)
+        nameStore = BootRecordStore(DeviceNameFile(directory: settings.socketFolder))
         let point = SetupAccessPointCredentials(of: identity.key, named: settings.setupAccessPoint?.name)
         core = AgentCore(
             settings: AgentCore.Settings(
@@ -189,6 +193,7 @@ public final class DeviceAgent {
         queue.deliver { [weak self] in self?.receive($0) }
         findRadios()
         handle(.atWork)
+        checkStore()
         for station in stations where station.radio.interfaceIndex != nil { restoreRadio(of: station) }
         followModems()
         keyExpiry.review()

@@ -20,6 +20,16 @@ package actor Store {
     var report: [StoreFinding] { keyFile.report }
     var usage: RecordLog.Usage { keyFile.usage }
 
+    /// Whether the store can be written, checked with the medium.
+    var isWritable: Bool {
+        do throws(KeyFileError) {
+            try keyFile.requireWritable()
+            return true
+        } catch {
+            return false
+        }
+    }
+
     /// Changes the state atomically. The conditions that `change` checks still hold when the result is stored.
     /// - Returns: the stored state.
     /// - Throws: the error of `change`, or the key file's error.

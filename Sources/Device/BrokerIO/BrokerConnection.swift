@@ -148,7 +148,7 @@ package final class BrokerConnection {
         guard stage == .open else { return }
         var properties: OpaquePointer?
         defer { mosquitto_property_free_all(&properties) }
-        if !message.payload.isEmpty, !message.topic.hasSuffix("/availability") {
+        if !message.payload.isEmpty, !message.isBinary, !message.topic.hasSuffix("/availability") {
             mosquitto_property_add_byte(&properties, Int32(MQTT_PROP_PAYLOAD_FORMAT_INDICATOR.rawValue), 1)
             mosquitto_property_add_string(&properties, Int32(MQTT_PROP_CONTENT_TYPE.rawValue), "application/json")
         }

@@ -26,6 +26,7 @@ extension PageWriter {
         if visitor.may(.switch) {
             content.append(form("/scan", [.tag("button", [.class("plain")], text: localized(.searchAgain))]))
         }
+        if !visitor.isSignedIn { content += naming(facts.network) }
         let path = visitor.isSignedIn ? "/networks" : "/"
         // Stops refreshing once the user may have filled in the form.
         let isUntouched = isScanning && offers.isEmpty

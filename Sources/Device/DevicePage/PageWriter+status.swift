@@ -7,6 +7,7 @@ extension PageWriter {
     func status(_ facts: Facts, at now: Instant) -> BrowserResponse {
         guard let network = facts.network else { return error(503, .errorRefused, nil) }
         var rows: [(Phrase, String)] = [(.state, localized(network.state))]
+        if let name = network.deviceName { rows.insert((.deviceName, name.text), at: 0) }
         rows.append((.network, network.ssid?.description ?? localized(.noWifi)))
         if let signal = network.wifiSignal, let quality = network.quality {
             rows.append((.layerAssociation, "\(localized(.signal, "\(quality)")) (\(signal) dBm)"))
@@ -22,7 +23,27 @@ extension PageWriter {
         }
         return page(
             title: localized(.status), path: "/status",
-            [.tag("dl", [], list), .tag("h2", text: localized(.signalChart))] + chart(facts.signal, at: now))
+            [.tag("dl", [], list), .tag("h2", text: localized(.signalChart))] + chart(facts.signal, at: now)
+                + naming(network))
+    }
+
+    /// Returns the form for the device's name; nothing for a user without the role `manage`.
+    func naming(_ network: NetworkStatus?) -> [HTML] {
+        guard visitor.may(.manage) else { return [] }
+        return [
+            form(
+                "/name",
+                [
+                    .tag("label", [.init("for", "deviceName")], text: localized(.nameDevice)),
+                    .tag(
+                        "input",
+                        [
+                            .id("deviceName"), .name("deviceName"), .init("maxlength", "\(DeviceName.maximumLength)"),
+                            .init("autocomplete", "off"), .init("dir", "auto"), .value(network?.deviceName?.text ?? ""),
+                        ]),
+                    .tag("button", [.class("plain")], text: localized(.saveName)),
+                ])
+        ]
     }
 
     /// Returns a text such as `2026-02-03 04:05:06 UTC`.

@@ -17,6 +17,7 @@ struct Site: Sendable {
         /// A switch to a stored network.
         case move(SSID)
         case scan
+        case name
     }
 
     private let deviceId: String
@@ -56,6 +57,8 @@ struct Site: Sendable {
         case (.scan, .success): return .answer(Self.redirect(to: visitor.isSignedIn ? "/networks" : "/"))
         case (.scan, .failure(let error)) where error.code == .scanBusy:
             return .answer(Self.redirect(to: visitor.isSignedIn ? "/networks" : "/"))
+        case (.name, .success):
+            return .answer(Self.redirect(to: visitor.isSignedIn ? "/status" : "/"))
         case (.join(let choice), .success(.switchStatus(let status))):
             return beginAttempt(
                 SwitchAttempt(switchID: status.switchId, network: choice, name: choice.ssid.description), visitor)
@@ -73,7 +76,7 @@ struct Site: Sendable {
                 switch purpose {
                 case .join(let choice): return reach(choice, named: choice.ssid, visitor)
                 case .move(let ssid): return reach(nil, named: ssid, visitor)
-                case .scan: return .show(.error(409, .errorRefused, detail: error.message), visitor)
+                case .scan, .name: return .show(.error(409, .errorRefused, detail: error.message), visitor)
                 }
             case .notPermitted: return .show(.error(403, .errorNotPermitted, detail: nil), visitor)
             default: return .show(.error(409, .errorRefused, detail: error.message), visitor)
@@ -164,7 +167,7 @@ struct Site: Sendable {
         case ("/history", .network): return .show(.history, visitor)
         case ("/diagnosis", .network): return .show(.diagnosis(isRun: false), visitor)
         // A reload of a form's target does not send the form again.
-        case ("/join", _), ("/move", _), ("/scan", _), ("/sign-in", _), ("/sign-out", _):
+        case ("/join", _), ("/move", _), ("/scan", _), ("/name", _), ("/sign-in", _), ("/sign-out", _):
             return .answer(Self.redirect(to: attempt == nil ? "/" : "/result"))
         default: return .show(.error(404, .errorNotFound, detail: nil), visitor)
         }
@@ -202,6 +205,7 @@ struct Site: Sendable {
         case "/join": return join(form, visitor)
         case "/scan": return .perform(.startScan(ScanRequest()), .scan, visitor)
         case "/move": return move(form, visitor)
+        case "/name": return name(form, visitor)
         case "/diagnosis" where visitor.isSignedIn: return .show(.diagnosis(isRun: true), visitor)
         case "/sign-out" where visitor.isSignedIn: return signOut(visitor)
         default: return .show(.error(404, .errorNotFound, detail: nil), visitor)
@@ -251,6 +255,14 @@ struct Site: Sendable {
         else { return .show(.networks(chosen: nil, .wrong(.errorNetwork)), visitor) }
         let request = SwitchRequest(target: .stored(hash), besideUplink: true)
         return .perform(.switchNetwork(request), .move(ssid), visitor)
+    }
+
+    /// Sets the device's name. An empty text deletes the name.
+    private func name(_ form: Form, _ visitor: Visitor) -> Effect {
+        let text = form.text("deviceName")
+        let name = text.flatMap { try? DeviceName($0) }
+        guard name != nil || text == "" else { return .show(.error(400, .errorName, detail: nil), visitor) }
+        return .perform(.setName(DeviceNameChange(name: name)), .name, visitor)
     }
 
     // MARK: Signing in

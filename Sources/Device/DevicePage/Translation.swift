@@ -55,11 +55,13 @@ enum Phrase: String, Sendable, CaseIterable {
     case reasonInterfaceDown = "reason.interfaceDown"
     case reasonUnknown = "reason.unknown"
     case errorTitle, errorExpired, errorForeign, errorTooLarge, errorNotFound, errorBusy, errorNetwork
-    case errorPasswordLength, errorPasswordMissing, errorPasswordCharacters, errorNotPermitted, errorRefused, back
+    case errorPasswordLength, errorPasswordMissing, errorPasswordCharacters, errorNotPermitted, errorRefused
+    case errorName, back
     case signIn, signInHelp, keyOrCode, signInWrong, signInInvitation, signOut, signInEnded
     case status, history, diagnosis, networks, menu
     case state, stateOffline, stateJoining, stateAddress, stateOnline
     case addresses
+    case deviceName, nameDevice, saveName
     case internet, internetYes, internetNo, internetCaptive, internetUnknown, internetUnchecked, internetMetered
     case since, noWifi
     case signalChart, signalSummary, signalNone

@@ -202,11 +202,17 @@ extension Bridge {
         let outLength = device.outages.length(at: moment.now)
         let outage = device.record(network, moment)
         if let outage, let topics = device.topics { publish(topics.outage, outage, &effects) }
+        if case .up(var session) = broker.phase, let address = session.localAddress,
+            [before, network].contains(where: { $0?.addresses.contains(address) == true })
+        {
+            session.isOfNetwork = true
+            broker.phase = .up(session)
+        }
         guard network.uplink != nil else { return }
         if case .up(let session) = broker.phase {
-            // Reconnect if the connection's local address is gone.
-            if network.carriedBy == .wifi, let address = session.localAddress, let before,
-                before.addresses.contains(address), !network.addresses.contains(address), !network.addresses.isEmpty
+            // Reconnect if the connection's local address is gone. During a move the device has no address.
+            if network.carriedBy == .wifi, let address = session.localAddress, session.isOfNetwork,
+                !network.addresses.contains(address), !network.addresses.isEmpty
             {
                 broker.reconnection.moved()
                 reconnect("the device has switched networks", in: .zero, moment, &effects)

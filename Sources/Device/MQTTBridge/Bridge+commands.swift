@@ -6,6 +6,9 @@ extension Bridge {
         guard case .up = broker.phase, let topics = device.topics else { return }
         if message.topic == topics.request, settings.role != nil {
             perform(message, topics, moment, &effects)
+        } else if settings.role != nil, let id = topics.tunnel(ofUp: message.topic) {
+            guard !message.isRetained else { return }
+            perform(tunnels.receive(message.payload, of: id, at: moment.now), moment, &effects)
         } else if message.topic == topics.firmware {
             device.recordLatest(Self.version(message.payload))
         } else if settings.discoveryPrefix != nil, message.topic == topics.homeAssistant {
@@ -160,6 +163,22 @@ extension Bridge {
         queue.add(
             OutgoingMessage(topic: topic, payload: line, correlation: correlation),
             until: moment.now + BridgeLimits.answerLife)
+    }
+
+    // MARK: Tunnels
+
+    mutating func perform(_ tunnelEffects: [DeviceTunnels.Effect], _ moment: Moment, _ effects: inout [Effect]) {
+        for effect in tunnelEffects {
+            switch effect {
+            case .connect(let id): effects.append(.connectTunnel(id))
+            case .write(let id, let bytes): effects.append(.sendToTunnel(id, bytes))
+            case .disconnect(let id): effects.append(.disconnectTunnel(id))
+            case .publish(let id, let payload):
+                guard let topics = device.topics else { continue }
+                queue.add(
+                    .tunnel(topics.tunnelDown(id), payload), until: moment.now + BridgeLimits.tunnelExpiry)
+            }
+        }
     }
 
     // MARK: Home Assistant

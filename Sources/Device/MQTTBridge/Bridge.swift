@@ -33,6 +33,10 @@ public struct Bridge: Sendable {
         case publishRefused(Int, String)
         case subscriptionRefused(String)
         case message(IncomingMessage)
+        /// The agent's bytes for the app of a tunnel.
+        case tunnelSaid(String, [UInt8])
+        /// The agent has closed the connection of a tunnel, or it failed.
+        case tunnelEnded(String)
         case tick
         case stop
     }
@@ -51,6 +55,10 @@ public struct Bridge: Sendable {
         /// Store the IDs of the last commands before any later effect is performed.
         case remember([String])
         case identify
+        /// Connect to the agent's port for apps.
+        case connectTunnel(String)
+        case sendToTunnel(String, [UInt8])
+        case disconnectTunnel(String)
         /// Write one line without secrets to the log.
         case log(String)
         case over
@@ -69,6 +77,7 @@ public struct Bridge: Sendable {
     var device = DeviceKnowledge()
     var queue = MessageQueue()
     var ledger: CommandLedger
+    var tunnels = DeviceTunnels()
     var commandRate = TokenBucket(10, per: .seconds(1), burst: 20)
     private var reported: Set<Complaint> = []
 
@@ -84,6 +93,8 @@ public struct Bridge: Sendable {
     }
 
     public var isConnected: Bool { if case .up = broker.phase { true } else { false } }
+    /// Whether the bridge takes the agent's bytes for apps. While false, they stay in the kernel.
+    public var readsTunnels: Bool { isConnected && queue.bytes < BridgeLimits.tunnelBacklog }
     public var waitingMessages: Int { queue.waitingEvents }
     /// Number of messages dropped since the start, for lack of room or because of their size.
     public var lostMessages: Int { queue.lost }
@@ -104,6 +115,7 @@ public struct Bridge: Sendable {
         if let midnight = device.midnight { deadlines.append(midnight) }
         if let repetition = device.repetition, isConnected { deadlines.append(repetition) }
         if let signal = device.heldSignal { deadlines.append(signal.due) }
+        if let idle = tunnels.deadline { deadlines.append(idle) }
         return deadlines.min()
     }
 
@@ -124,6 +136,8 @@ public struct Bridge: Sendable {
         case .subscriptionRefused(let reason):
             report(.subscriptionRefused, "the broker refused a subscription: \(reason)", &effects)
         case .message(let message): receive(message, moment, &effects)
+        case .tunnelSaid(let id, let bytes): perform(tunnels.send(bytes, of: id), moment, &effects)
+        case .tunnelEnded(let id): perform(tunnels.agentClosed(id), moment, &effects)
         case .tick: break
         case .stop: stop(moment, &effects)
         }
@@ -134,6 +148,7 @@ public struct Bridge: Sendable {
     /// Runs due timers and composes new messages.
     private mutating func settle(_ moment: Moment, _ effects: inout [Effect]) {
         checkAgent(moment, &effects)
+        perform(tunnels.tick(at: moment.now), moment, &effects)
         compose(moment, &effects)
         checkBroker(moment, &effects)
         flush(moment, &effects)
@@ -155,7 +170,12 @@ public struct Bridge: Sendable {
         }
         guard purpose == .serve else { return }
         var subscriptions: [Subscription] = []
-        if settings.role != nil { subscriptions.append(Subscription(topic: topics.request, wantsRetained: false)) }
+        if settings.role != nil {
+            subscriptions += [
+                Subscription(topic: topics.request, wantsRetained: false),
+                Subscription(topic: topics.tunnelUp("+"), wantsRetained: false),
+            ]
+        }
         if let prefix = settings.discoveryPrefix {
             subscriptions += [
                 Subscription(topic: topics.homeAssistant, wantsRetained: false),
@@ -299,7 +319,8 @@ public struct Bridge: Sendable {
             if let prefix = settings.discoveryPrefix, device.isDiscoveryDue, let capabilities = device.capabilities {
                 device.isDiscoveryDue = false
                 let message = HomeAssistantDevice(
-                    topics: topics, deviceId: capabilities.deviceId, firmware: capabilities.firmware,
+                    topics: topics, deviceId: capabilities.deviceId, name: device.network?.deviceName,
+                    firmware: capabilities.firmware,
                     networks: device.choices.map(\.name))
                 queue.keep(
                     retained(Topics.discovery(prefix, deviceId: capabilities.deviceId), try message.message()))

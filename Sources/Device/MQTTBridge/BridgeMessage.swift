@@ -30,6 +30,8 @@ public struct OutgoingMessage: Sendable, Equatable {
     public var correlation: [UInt8]?
     /// Time after which the broker drops the message.
     public var expiry: Duration?
+    /// Whether the payload is not text, as in a tunnel.
+    public var isBinary = false
 
     public init(
         topic: String, payload: [UInt8], isAcknowledged: Bool = true, isRetained: Bool = false,
@@ -42,6 +44,13 @@ public struct OutgoingMessage: Sendable, Equatable {
         self.responseTopic = responseTopic
         self.correlation = correlation
         self.expiry = expiry
+    }
+
+    /// Returns a message of a tunnel.
+    public static func tunnel(_ topic: String, _ payload: [UInt8]) -> OutgoingMessage {
+        var message = OutgoingMessage(topic: topic, payload: payload, expiry: BridgeLimits.tunnelExpiry)
+        message.isBinary = true
+        return message
     }
 
     /// Size in bytes, without properties other than the correlation data.
@@ -78,6 +87,8 @@ public struct BrokerSession: Sendable, Equatable {
     public var isPresent: Bool
     /// The device's address on this connection, without port; nil if unknown.
     public var localAddress: String?
+    /// Whether `localAddress` has been an address of the network in use.
+    var isOfNetwork = false
     /// Maximum size of a packet in bytes; nil without a limit.
     public var maximumPacket: Int?
     /// Limit of messages in flight; nil without a limit.

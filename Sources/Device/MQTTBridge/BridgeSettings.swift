@@ -61,4 +61,14 @@ public enum BridgeLimits {
     public static let leaving = Duration.seconds(2)
     /// Time for which an answer waits for the broker before it is dropped.
     public static let answerLife = Duration.seconds(600)
+    /// Maximum number of apps that are connected through the broker.
+    public static let tunnels = 4
+    /// Silence of an app after which the bridge ends its tunnel.
+    public static let tunnelIdle = Duration.seconds(60)
+    /// Maximum bytes of the connection in one message of a tunnel.
+    public static let tunnelPiece = 16 * 1024
+    /// Time after which the broker drops a message of a tunnel.
+    public static let tunnelExpiry = Duration.seconds(15)
+    /// Waiting messages, in bytes, from which on the bridge reads no more of the agent's bytes for apps.
+    public static let tunnelBacklog = 64 * 1024
 }

@@ -84,6 +84,7 @@ struct DeviceKnowledge: Sendable {
     mutating func record(_ network: NetworkStatus, _ moment: Bridge.Moment) -> OutageMessage? {
         let wasOnAir = self.network?.bssid
         if network != self.network { isStatusDue = true }
+        if network.deviceName != self.network?.deviceName { isDiscoveryDue = true }
         self.network = network
         // Drop measurements of the previous access point.
         if network.bssid != wasOnAir { (signal, heldSignal, lastReportedSignal) = (nil, nil, nil) }

@@ -2,11 +2,13 @@ import AgentModel
 
 /// Discovery message of the device for Home Assistant 2024.12 or newer, with all entities (MQTT device discovery).
 ///
-/// Network names come from strangers. They appear in values only, never in a template, which Home Assistant would
-/// execute.
+/// Network names come from strangers. They and the device's name appear in values only, never in a template, which
+/// Home Assistant would execute.
 struct HomeAssistantDevice {
     let topics: Topics
     let deviceId: String
+    /// Name of the device; nil without one.
+    let name: DeviceName?
     let firmware: String
     let networks: [String]
 
@@ -24,8 +26,8 @@ struct HomeAssistantDevice {
         try OutsideJSON.encode(
             JSONText.object([
                 "dev": .object([
-                    "ids": .list([.text(Topics.objectID(deviceId))]), "name": .text(deviceId), "mf": .text("altnet"),
-                    "mdl": .text("altnet"), "sw": .text(firmware),
+                    "ids": .list([.text(Topics.objectID(deviceId))]), "name": .text(name?.text ?? deviceId),
+                    "mf": .text("altnet"), "mdl": .text("altnet"), "sw": .text(firmware),
                 ]),
                 "o": .object(["name": .text("altnet"), "sw": .text(firmware)]),
                 "qos": .number(1),

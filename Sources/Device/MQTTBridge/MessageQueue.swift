@@ -10,7 +10,8 @@ struct MessageQueue: Sendable {
     /// Newest message of each retained topic, in the order of sending.
     private var kept: [(topic: String, message: OutgoingMessage, isSent: Bool)] = []
     private var events: [Waiting] = []
-    private var bytes = 0
+    /// Bytes of the waiting events.
+    private(set) var bytes = 0
     private var flying: [(number: Int, message: Waiting, since: Instant)] = []
     private var lastNumber = 0
     /// Number of messages dropped for lack of room or because of their size.
@@ -44,9 +45,10 @@ struct MessageQueue: Sendable {
         trim()
     }
 
+    /// Drops the oldest messages, of tunnels first: an app can ask again.
     private mutating func trim() {
         while events.count > BridgeLimits.queuedMessages || bytes > BridgeLimits.queuedBytes, !events.isEmpty {
-            bytes -= events.removeFirst().message.size
+            bytes -= events.remove(at: events.firstIndex { $0.message.isBinary } ?? 0).message.size
             lost += 1
         }
     }

@@ -32,6 +32,20 @@ public struct Topics: Sendable, Equatable {
     /// Topic of the newest firmware version for all devices of the prefix, retained. The fleet's owner publishes it.
     public var firmware: String { prefix + "/firmware" }
 
+    /// Topic of an app's messages to the device in a tunnel. The ID is 32 hexadecimal digits, or `+` for all.
+    public func tunnelUp(_ id: String) -> String { "\(base)/tunnel/\(id)/up" }
+    /// Topic of the device's messages to an app in a tunnel.
+    public func tunnelDown(_ id: String) -> String { "\(base)/tunnel/\(id)/down" }
+
+    /// Returns the ID of a tunnel; nil for any other topic than an app's messages in a tunnel.
+    func tunnel(ofUp topic: String) -> String? {
+        let (head, tail) = (base + "/tunnel/", "/up")
+        guard topic.hasPrefix(head), topic.hasSuffix(tail) else { return nil }
+        let id = topic.utf8.dropFirst(head.utf8.count).dropLast(tail.utf8.count)
+        let isHexadecimal = id.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
+        return id.count == 32 && isHexadecimal ? String(id) : nil
+    }
+
     public var retained: [String] { [status, signal, backups, availability] }
 
     /// Home Assistant's discovery topic of the device.

@@ -1,4 +1,5 @@
 import AgentModel
+import AppProtocol
 import ArgumentParser
 import BrokerIO
 import Crypto
@@ -13,8 +14,8 @@ struct AltnetMQTT: ParsableCommand {
         abstract: "Connect the device to an MQTT broker and Home Assistant.",
         discussion: """
             Connects this device's agent to an MQTT 5 broker: publishes status, signal, decisions and outages, and \
-            receives requests and commands. Home Assistant discovers the device automatically. \
-            Docs/integrator/fleet.md describes the topics and the messages.
+            receives requests and commands. Apps with a key reach the device through the broker. Home Assistant \
+            discovers the device automatically. Docs/integrator/fleet.md describes the topics and the messages.
 
             The settings are environment variables; the service reads them from /etc/altnet/altnet.conf. Passwords, \
             certificates and keys are files, never arguments.
@@ -34,12 +35,14 @@ struct AltnetMQTT: ParsableCommand {
               ALTNET_MQTT_BROKER  the broker, such as mqtts://broker.example.com
               ALTNET_MQTT_...     other settings: see Docs/reference/settings.md
               ALTNET_SOCKET       the agent's socket
+              ALTNET_LAN_PORT     the agent's port for apps
 
             FILES
               /etc/altnet/mqtt    ca.pem, certificate.pem, key.pem, password and psk, each optional
             """,
         subcommands: [
             RunCommand.self, CheckCommand.self, RemoveCommand.self, SharedKeyCommand.self, FleetCommand.self,
+            TunnelCommand.self,
         ],
         defaultSubcommand: RunCommand.self)
 }
@@ -179,6 +182,7 @@ private struct Start {
     func runner(_ purpose: Bridge.Purpose, identify: @escaping () -> Void) -> BridgeRunner {
         BridgeRunner(
             options, to: address, secrets, purpose: purpose, socket: socket,
+            port: value("ALTNET_LAN_PORT").flatMap { Int($0) } ?? ProtocolLimits.port,
             memory: CommandMemory(path: value("STATE_DIRECTORY").map { $0 + "/commands" }), identify: identify,
             log: complain)
     }
@@ -203,7 +207,7 @@ func complain(_ text: String) {
 
 /// Limits the data segment to 48 MiB. libmosquitto allocates a whole packet at once, up to 256 MB, and ends the
 /// connection if the allocation fails.
-private func limitMemory() {
+func limitMemory() {
     var limit = rlimit(rlim_cur: 48 << 20, rlim_max: 48 << 20)
     _ = setrlimit(__rlimit_resource_t(RLIMIT_DATA.rawValue), &limit)
 }

@@ -11,23 +11,28 @@ struct BridgeRunner {
     private let address: BrokerAddress
     private let secrets: BrokerSecrets
     private let socket: String
+    /// Agent's port for apps, on this machine.
+    private let port: Int
     private let memory: CommandMemory
     private let identify: () -> Void
     private let log: (String) -> Void
 
     private var agent: AgentSocket?
     private var broker: BrokerConnection?
+    /// Connections to ``port``, by the tunnel's ID.
+    private var tunnels: [String: ByteSocket] = [:]
     private var isOver = false
     private var waiting: [Bridge.Event] = []
 
     init(
         _ options: BridgeOptions, to address: BrokerAddress, _ secrets: BrokerSecrets, purpose: Bridge.Purpose,
-        socket: String, memory: CommandMemory, identify: @escaping () -> Void, log: @escaping (String) -> Void
+        socket: String, port: Int, memory: CommandMemory, identify: @escaping () -> Void,
+        log: @escaping (String) -> Void
     ) {
         var generator = SystemRandomNumberGenerator()
         bridge = Bridge(options.bridge, purpose: purpose, seed: generator.next(), remembered: memory.read())
         (self.options, self.address, self.secrets, self.socket) = (options, address, secrets, socket)
-        (self.memory, self.identify, self.log) = (memory, identify, log)
+        (self.port, self.memory, self.identify, self.log) = (port, memory, identify, log)
     }
 
     /// Runs until the bridge ends.
@@ -52,10 +57,12 @@ struct BridgeRunner {
     private mutating func wait(_ signals: ProcessSignals, _ end: Instant?) {
         let agentWaits = agent?.waits ?? []
         let brokerWaits = [broker?.wait].compactMap(\.self)
+        let input: Readiness? = bridge.readsTunnels ? .readable : nil
+        let tunnelWaits = tunnels.flatMap { id, socket in socket.waits(for: input).map { (id: id, wait: $0) } }
         let now = Instant.now
         let limits = [bridge.deadline.map { $0 - now }, end.map { $0 - now }, broker?.patience].compactMap { $0 }
         let isReady = Readiness.wait(
-            for: [(signals.descriptor, .readable)] + agentWaits + brokerWaits,
+            for: [(signals.descriptor, .readable)] + agentWaits + brokerWaits + tunnelWaits.map(\.wait),
             within: limits.min().map { max($0, .zero) })
         if isReady[0], !signals.drain().isEmpty { waiting.append(.stop) }
         if let agent, isReady[1..<(1 + agentWaits.count)].contains(true) {
@@ -69,10 +76,24 @@ struct BridgeRunner {
             }
         }
         if let broker {
-            broker.proceed(isReady: isReady[(1 + agentWaits.count)...].contains(true))
+            broker.proceed(isReady: isReady.dropFirst(1 + agentWaits.count).prefix(brokerWaits.count).contains(true))
             waiting += broker.drainEvents()
         }
+        let ready = zip(tunnelWaits, isReady.suffix(tunnelWaits.count)).filter(\.1).map(\.0.id)
+        for id in Set(ready) { proceed(id, isRead: input != nil) }
         if let deadline = bridge.deadline, deadline <= Instant.now { waiting.append(.tick) }
+    }
+
+    private mutating func proceed(_ id: String, isRead: Bool) {
+        guard let socket = tunnels[id] else { return }
+        let hasFailed = !socket.flush()
+        switch isRead ? socket.read() : .nothing {
+        case .bytes(let bytes): waiting.append(.tunnelSaid(id, bytes))
+        case .nothing where !hasFailed: break
+        case .nothing, .ended:
+            tunnels[id] = nil
+            waiting.append(.tunnelEnded(id))
+        }
     }
 
     private mutating func perform(_ effects: [Bridge.Effect]) {
@@ -109,6 +130,15 @@ struct BridgeRunner {
             case .remember(let ids):
                 do throws(SystemError) { try memory.write(ids) } catch { log("\(error)") }
             case .identify: identify()
+            case .connectTunnel(let id):
+                do throws(SystemError) {
+                    // An app's longest line fits twice.
+                    tunnels[id] = try ByteSocket(port: port, longestOutput: 2 * ProtocolLimits.lineLength)
+                } catch {
+                    waiting.append(.tunnelEnded(id))
+                }
+            case .sendToTunnel(let id, let bytes): tunnels[id]?.write(bytes)
+            case .disconnectTunnel(let id): tunnels[id] = nil
             case .log(let text): log(text)
             case .over: isOver = true
             }

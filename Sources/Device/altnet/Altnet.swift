@@ -7,7 +7,7 @@ struct Altnet: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "altnet",
         abstract: "Keep a device online on changing Wi-Fi networks.",
-        usage: "altnet [--device <host[:port]> --key-file <path>] <subcommand>",
+        usage: "altnet [--device <host[:port]>] [--broker <address>] <subcommand>",
         discussion: """
             The agent stores backup networks, measures the one in use, and moves to another when it is lost or weak. \
             These commands query and control the running agent.
@@ -15,6 +15,10 @@ struct Altnet: AsyncParsableCommand {
             With --device they control a device in the network instead. You need its key:
 
               altnet --device lamp.local --key-file lamp.key status
+
+            With --broker they also find the device at its MQTT broker while you are elsewhere:
+
+              altnet --device lamp.local --broker mqtts://broker.example.com --key-file lamp.key status
 
             Name a network by its SSID as this program prints it. Write \\xNN for a byte that is not printable text, and \
             a double backslash for a backslash. If several stored networks share an SSID, use the hash, or at least \
@@ -37,6 +41,7 @@ struct Altnet: AsyncParsableCommand {
               ALTNET_DEVICE           a device in the network, without --device
               ALTNET_DEVICE_ID        its id, without --device-id
               ALTNET_DEVICE_KEY_FILE  its key file, without --key-file
+              ALTNET_DEVICE_BROKER    its MQTT broker, without --broker; likewise _BROKER_USER and _BROKER_SECRETS
               ALTNET_SOCKET           the socket of the agent on this machine, without --socket
               NO_COLOR                if set and not empty, output has no colour
 
@@ -47,7 +52,7 @@ struct Altnet: AsyncParsableCommand {
         version: Version.current,
         subcommands: [
             AgentCommand.self, StatusCommand.self, WaitOnlineCommand.self, ScanCommand.self, BackupsCommand.self,
-            HomeCommand.self,
+            HomeCommand.self, NameCommand.self,
             SwitchCommand.self, WatchCommand.self, DiagnoseCommand.self, PortalCommand.self, TargetsCommand.self,
             HistoryCommand.self, MetricsCommand.self, DiscoverCommand.self, PairCommand.self, KeysCommand.self,
             SetupAccessPointCommand.self, FleetCommand.self, ProvisionCommand.self, FactoryResetCommand.self,

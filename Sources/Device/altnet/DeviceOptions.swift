@@ -4,8 +4,10 @@ import AppProtocol
 import ArgumentParser
 import Glibc
 import KeyFile
+import MQTTBridge
 
-/// Options that select an agent, on this machine or on a device in the network. Valid before and after the subcommand.
+/// Options that select an agent, on this machine or on a device in the network or at a broker. Valid before and after
+/// the subcommand.
 struct DeviceOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -15,6 +17,28 @@ struct DeviceOptions: ParsableArguments {
             """, valueName: "host[:port]"),
         transform: DeviceAddress.init)
     var device: DeviceAddress?
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            The device's MQTT broker, mqtts://HOST[:PORT][/PREFIX] (default: $\(Variable.broker.rawValue)). It carries \
+            the encrypted connection if the device does not answer in the network. Needs altnet-mqtt.
+            """, valueName: "address"),
+        transform: Self.broker)
+    var broker: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The user name at the broker (default: $\(Variable.brokerUser.rawValue)).", valueName: "name"))
+    var brokerUser: String?
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            The directory with the broker's ca.pem, certificate.pem, key.pem, password and psk, each optional \
+            (default: $\(Variable.brokerSecrets.rawValue), or /etc/altnet/mqtt).
+            """, valueName: "path"), completion: .directory)
+    var brokerSecrets: String?
 
     @Option(
         help: ArgumentHelp(
@@ -41,16 +65,20 @@ struct DeviceOptions: ParsableArguments {
         case device = "ALTNET_DEVICE"
         case deviceId = "ALTNET_DEVICE_ID"
         case keyFile = "ALTNET_DEVICE_KEY_FILE"
+        case broker = "ALTNET_DEVICE_BROKER"
+        case brokerUser = "ALTNET_DEVICE_BROKER_USER"
+        case brokerSecrets = "ALTNET_DEVICE_BROKER_SECRETS"
         case socket = "ALTNET_SOCKET"
 
         /// Variables of the command line, which the agent does not read.
-        static let ofTheCommandLine: Set<String> = [device.rawValue, deviceId.rawValue, keyFile.rawValue]
+        static let ofTheCommandLine = Set(allCases.map(\.rawValue)).subtracting([socket.rawValue])
     }
 
     static let standardSocket = "/run/altnet/altnet.sock"
 
     var isGiven: Bool {
-        device != nil || deviceId != nil || keyFile != nil || socket != nil || answerWithin != nil
+        device != nil || deviceId != nil || keyFile != nil || socket != nil || answerWithin != nil || broker != nil
+            || brokerUser != nil || brokerSecrets != nil
     }
 
     func validate() throws {
@@ -60,29 +88,61 @@ struct DeviceOptions: ParsableArguments {
         if device != nil, socket != nil {
             throw ValidationError("give either --device or --socket, not both")
         }
+        if broker != nil, socket != nil {
+            throw ValidationError("give either --broker or --socket, not both")
+        }
     }
 
-    /// Returns the agent's endpoint. Options override variables, and the device's variable overrides that of the
+    /// Returns the agent's endpoint. Options override variables, and the device's variables override that of the
     /// socket.
     /// - Throws: `ValidationError` or `CommandFailure`.
     func endpoint(_ console: Console) throws -> Endpoint {
-        guard let address = try address(console) else {
-            guard deviceId == nil, keyFile == nil else {
-                throw ValidationError("--device-id and --key-file need --device")
+        let (address, route) = (try address(console), try route(console))
+        guard address != nil || route != nil else {
+            guard deviceId == nil, keyFile == nil, brokerUser == nil, brokerSecrets == nil else {
+                throw ValidationError(
+                    deviceId == nil && keyFile == nil
+                        ? "--broker-user and --broker-secrets need --broker"
+                        : "--device-id and --key-file need --device or --broker")
             }
             return .unixSocket(path: socket ?? console.variable(.socket) ?? Self.standardSocket)
         }
         guard let file = file(console) else {
             throw ValidationError(
-                "--device needs the device's key: give its file with --key-file")
+                "\(address == nil ? "--broker" : "--device") needs the device's key: give its file with --key-file")
         }
         let key = try file.read(deviceId: deviceId ?? console.variable(.deviceId))
-        return .network(host: address.host, port: address.port, device: key)
+        let network = address.map { Endpoint.network(host: $0.host, port: $0.port, device: key) }
+        guard let route else { return network ?? .unixSocket(path: Self.standardSocket) }
+        let broker = Endpoint.broker(route, device: key)
+        return network.map { .first($0, otherwise: broker) } ?? broker
     }
+
+    /// Whether the options select a device in the network or at a broker.
+    func isRemote(_ console: Console) throws -> Bool { try address(console) != nil || route(console) != nil }
 
     /// Warns if other users can read the device's key file.
     func warn(_ console: Console) throws {
-        if try address(console) != nil { file(console)?.warn(console) }
+        if try isRemote(console) { file(console)?.warn(console) }
+    }
+
+    /// Checks the address of a broker, with the prefix of its topics.
+    @Sendable private static func broker(_ text: String) throws -> String {
+        let route = BrokerRoute(text)
+        guard BrokerAddress(route.broker) != nil, Topics.isPrefix(route.prefix) else {
+            throw ValidationError("a broker is mqtts://HOST[:PORT][/PREFIX], or mqtt:// without TLS")
+        }
+        return text
+    }
+
+    /// - Returns: the way through the device's broker; nil without a broker.
+    /// - Throws: `ValidationError` for a malformed variable.
+    private func route(_ console: Console) throws -> BrokerRoute? {
+        guard socket == nil else { return nil }
+        guard let url = try broker ?? console.variable(.broker).map(Self.broker) else { return nil }
+        return BrokerRoute(
+            url, user: brokerUser ?? console.variable(.brokerUser),
+            secrets: brokerSecrets ?? console.variable(.brokerSecrets))
     }
 
     private func file(_ console: Console) -> DeviceKeyFile? {
@@ -126,7 +186,10 @@ struct LocalOptions: ParsableArguments {
     func validate() throws {
         if device.isGiven {
             throw ValidationError(
-                "this command uses no agent: leave out --device, --device-id, --key-file, --socket and --answer-within"
+                """
+                this command uses no agent: leave out --device, --device-id, --key-file, --broker, --broker-user, \
+                --broker-secrets, --socket and --answer-within
+                """
             )
         }
     }

@@ -70,6 +70,13 @@ public final class KeyFile {
 
     package var usage: RecordLog.Usage { log.usage }
 
+    /// Throws the reason why the store is not writable, if any. Writes the state again if a failed commit left it in
+    /// doubt, otherwise nothing.
+    package func requireWritable() throws(KeyFileError) {
+        try log.requireWritable()
+        try log.commit(log.cells)
+    }
+
     // MARK: Root keys
 
     /// Replaces the root key in its current source. The next opening finishes or undoes an interrupted change.

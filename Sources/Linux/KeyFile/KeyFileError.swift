@@ -95,7 +95,7 @@ extension KeyFileError: CustomStringConvertible {
                 + "\(KeyFile.allowedMaximum.upperBound), not \(maximum)"
         case .tooManyBackups(let count, let maximum):
             "\(count) backup networks are more than the maximum of \(maximum): send a shorter list"
-        case .duplicateBackup(let ssid): "the backup network \(ssid) appears twice: send it once"
+        case .duplicateBackup(let ssid): "the backup network \(ssid) appears twice with the same password: send it once"
         case .invalidPassphrase(let ssid, let reason): "the password of \(ssid) is invalid: \(reason)"
         case .invalidKey(let ssid, let count):
             "the derived key of \(ssid) has \(count) bytes, not \(StoredState.pskLength): derive it again"

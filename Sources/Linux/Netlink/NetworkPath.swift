@@ -58,7 +58,7 @@ extension ReachabilityFlags {
     /// | gateway, or point-to-point link                | reachable                                    |
     /// | beyond the link, if sign-in is required        | adds connectionRequired, interventionRequired |
     /// | cellular link, also below a tunnel             | adds isCellular                              |
-    /// | tunnel, or point-to-point link                 | adds transient                               |
+    /// | tunnel, or point-to-point link                 | adds transientConnection                     |
     ///
     /// An unassociated Wi-Fi interface has no carrier.
     /// - Parameters:
@@ -90,7 +90,7 @@ extension ReachabilityFlags {
         let isDirect = route.gateway == nil && !link.traits.contains(.pointToPoint)
         if isDirect { insert(.isDirect) }
         if link.kind == .cellular || carrier == .cellular { insert(.isCellular) }
-        if link.tunnel != nil || link.traits.contains(.pointToPoint) { insert(.transient) }
+        if link.tunnel != nil || link.traits.contains(.pointToPoint) { insert(.transientConnection) }
         if isCaptive, !isDirect { formUnion([.connectionRequired, .interventionRequired]) }
     }
 

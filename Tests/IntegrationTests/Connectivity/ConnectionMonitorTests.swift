@@ -61,7 +61,12 @@ struct ConnectionMonitorTests {
         #expect(await monitor.probe(within: .seconds(60)) == nil)
 
         monitor.cancel()
-        monitor.cancel()
+        #expect(await changes.next()?.state == .cancelled)
+        #expect(await changes.next()?.state == .preparing)
+        #expect(await changes.next()?.state == .ready)
+
+        monitor.stop()
+        monitor.stop()
         #expect(await changes.next()?.state == .cancelled)
         #expect(!monitor.isOnline)
         #expect(await monitor.probe(within: .seconds(1)) == .noAddress)
@@ -79,7 +84,7 @@ struct ConnectionMonitorTests {
         for channel in server.taken { try? await channel.close() }
         let failed = await changes.next()
         #expect(failed?.state == .failed && failed?.reason == .connectionRefused)
-        monitor.cancel()
+        monitor.stop()
         #expect(await changes.next()?.state == .cancelled)
         monitor.start()
         #expect(await changes.next()?.state == .preparing)
@@ -97,8 +102,8 @@ struct ConnectionMonitorTests {
 
     // covers: seed/bad-host
     @Test(arguments: [
-        ("mqtt.example.com", ConnectionMonitorError.server(.malformed("mqtt.example.com"))),
-        ("gopher://host:70", .server(.badScheme("gopher"))), ("http://ho st:80", .server(.badHost("ho st"))),
+        ("gopher://host:70", ConnectionMonitorError.server(.badScheme("gopher"))),
+        ("http://ho st:80", .server(.badHost("ho st"))),
         ("tcp://host:0", .server(.badPort("0"))),
     ])
     func aBadHostIsRefused(server: String, error: ConnectionMonitorError) {

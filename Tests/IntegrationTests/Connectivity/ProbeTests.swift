@@ -74,7 +74,7 @@ struct ProbeTests {
         let watch = try Watch("a=127.0.0.1:9")
         #expect(await watch.connection.probe(within: .seconds(5)) == .noAddress)
         #expect(await watch.connection.lastHeard == nil)
-        watch.connection.cancel()
+        watch.connection.stop()
         #expect(await watch.connection.probe(within: .seconds(5)) == .noAddress)
         watch.start()
         #expect(try await watch.changes.next() == .now(.cancelled, nil))

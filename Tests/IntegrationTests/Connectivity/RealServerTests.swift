@@ -24,7 +24,7 @@ struct RealServerTests {
         try await watch.becomes(.failed(.connectionRefused))
         try server.start()
         try await watch.becomes(.ready)
-        watch.connection.cancel()
+        watch.connection.stop()
         #expect(try await watch.changes.next() == .now(.cancelled, nil))
         #expect(watch.changes.unread.isEmpty)
     }

@@ -15,12 +15,12 @@ import Testing
 
     init() async throws { portal = try await FakePortal() }
 
-    private func network(_ page: String?, api: Bool = false) -> CaptiveNetwork {
+    private func network(_ page: String?, api: Bool = false) -> JoinedNetwork {
         var network = HostBench.cafe
         network.interface = "lo"
         network.portal = api ? portal.url("/strange") : page.map(portal.url)
-        network.api = api ? CaptiveNetwork.API(userPortal: page.map(portal.url)) : nil
-        network.probe = CaptiveNetwork.Probe(url: portal.url("/probe"), expected: .status(204))
+        network.api = api ? JoinedNetwork.API(userPortal: page.map(portal.url)) : nil
+        network.probe = JoinedNetwork.Probe(url: portal.url("/probe"), expected: .status(204))
         return network
     }
 
@@ -71,14 +71,21 @@ import Testing
         if case .signIn(.failure(let reason)) = answer { reason } else { nil }
     }
 
+    /// The dialogue that follows this request.
+    private func dialogue(
+        after request: ProviderRequest.Content, of provider: inout ClickThrough
+    ) async throws -> Dialogue {
+        let answer = await provider.answer(request)
+        guard answer == .signIn(.uiRequired(nil)) else { throw ProviderFault.garbage("\(answer)") }
+        let presented = await provider.answer(.presentUI(network("/login")))
+        guard case .presents(let dialogue) = presented else { throw ProviderFault.garbage("\(presented)") }
+        return dialogue
+    }
+
+    // covers: seed/provider-ui
     @Test func aPersonIsAskedForAPassword() async throws {
         var provider = provider()
-        func ask(_ request: ProviderRequest.Content) async throws -> Dialogue {
-            let answer = await provider.answer(request)
-            guard case .signIn(.uiRequired(let dialogue)) = answer else { throw ProviderFault.garbage("\(answer)") }
-            return dialogue
-        }
-        let dialogue = try await ask(.authenticate(network("/login")))
+        let dialogue = try await dialogue(after: .authenticate(network("/login")), of: &provider)
         #expect(dialogue.title == "Guest & WiFi")
         #expect(dialogue.url == portal.url("/login"))
         #expect(
@@ -87,19 +94,16 @@ import Testing
                 PortalRequest.Field(name: "pass", label: "pass", kind: .password, isRequired: false),
             ])
         // Mistyped: the portal asks again, and so does the provider.
-        let again = try await ask(.answer(["user": Secret(text: "me"), "pass": Secret(text: "sesam")]))
+        let wrong = ProviderRequest.Content.answer(["user": Secret(text: "me"), "pass": Secret(text: "sesam")])
+        let again = try await self.dialogue(after: wrong, of: &provider)
         #expect(again.fields == dialogue.fields)
         let answer = await provider.answer(.answer(["user": Secret(text: "me"), "pass": Secret(text: "sesame")]))
         #expect(answer == .signIn(.success(maintainIn: nil, session: nil)))
     }
 
-    @Test func aChoiceIsAPersons() async {
+    @Test func aChoiceIsAPersons() async throws {
         var provider = provider()
-        let answer = await provider.answer(.authenticate(network("/tariffs")))
-        guard case .signIn(.uiRequired(let dialogue)) = answer else {
-            Issue.record("\(answer)")
-            return
-        }
+        let dialogue = try await dialogue(after: .authenticate(network("/tariffs")), of: &provider)
         #expect(dialogue.fields.isEmpty)
         #expect(dialogue.url == portal.url("/tariffs"))
         let closed = await provider.answer(.answer([:]))
@@ -114,14 +118,10 @@ import Testing
 
     /// The user's values are in no address that others get to see, even if the form, or the portal, puts them into one.
     @Test(arguments: ["/ask-by-get", "/ask-and-echo"])
-    func noAddressHasThePassword(page: String) async {
+    func noAddressHasThePassword(page: String) async throws {
         var provider = provider()
         _ = await provider.answer(.authenticate(network(page)))
-        let answer = await provider.answer(.answer(["pass": Secret(text: "sesam")]))
-        guard case .signIn(.uiRequired(let dialogue)) = answer else {
-            Issue.record("\(answer)")
-            return
-        }
+        let dialogue = try await dialogue(after: .answer(["pass": Secret(text: "sesam")]), of: &provider)
         #expect(dialogue.url == portal.url(page))
     }
 
@@ -154,12 +154,9 @@ import Testing
     /// However many bytes the letters of a label have, the answer is one.
     @Test func longLabelsFit() async throws {
         var provider = provider()
-        let answer = await provider.answer(.authenticate(network("/long")))
-        #expect(try ProviderAnswer(line: answer.line(to: "1"), to: "1", of: .authenticate) == answer)
-        guard case .signIn(.uiRequired(let dialogue)) = answer else {
-            Issue.record("\(answer)")
-            return
-        }
+        let dialogue = try await dialogue(after: .authenticate(network("/long")), of: &provider)
+        let answer = ProviderAnswer.presents(dialogue)
+        #expect(try ProviderAnswer(line: answer.line(to: "1"), to: "1", of: .presentUI) == answer)
         #expect(dialogue.fields.map(\.label.utf8.count) == [200, 193])
     }
 

@@ -22,9 +22,9 @@ final class HostBench: Sendable {
     }
 
     static let name: NetworkName = NetworkName(ssid: cafe.ssid, hash: nil)
-    static let cafe: CaptiveNetwork = {
+    static let cafe: JoinedNetwork = {
         guard let ssid = try? SSID("Cafe") else { preconditionFailure("no SSID") }
-        return CaptiveNetwork(ssid: ssid, security: .open, interface: "wlan0", portal: "http://10.0.0.1/")
+        return JoinedNetwork(ssid: ssid, security: .open, interface: "wlan0", portal: "http://10.0.0.1/")
     }()
 
     /// The user of the providers, which every machine has.

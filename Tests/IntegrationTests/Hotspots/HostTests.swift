@@ -22,7 +22,8 @@ import Testing
             case $l in
                 *'"type":"evaluate"'*) b='{"confidence":"high"}';;
                 *'"type":"authenticate"'*) b='{"result":"success","session":"abc"}';;
-                *'"type":"maintain"'*'"session":"abc"'*|*'"session":"abc"'*'"type":"maintain"'*) b='{"result":"success"}';;
+                *'"type":"maintain"'*'"session":"abc"'*|*'"session":"abc"'*'"type":"maintain"'*)
+                    b='{"result":"success"}'; echo yes >${0%/d/*}/out/maintained;;
                 *'"type":"filterScanList"'*) b='{"bssids":["02:00:00:00:00:01","02:00:00:00:00:09"]}';;
                 *) b='{}';;
             esac
@@ -85,9 +86,9 @@ import Testing
         bench.hotspots.captiveFound(HostBench.cafe, name: Self.name)
         #expect(await bench.status { $0.portal.state == .authenticated } != nil)
         bench.hotspots.onlineFound(HostBench.cafe, name: Self.name)
-        #expect(await bench.status { $0.portal.state == .maintaining } != nil)
-        let status = await bench.status { $0.portal.state == .authenticated }
+        let status = await bench.status { $0.portal.state == .maintaining }
         #expect(status?.problem == nil)
+        #expect(try await bench.line(of: "maintained") == "yes")
         await bench.hotspots.logOff()
         #expect(bench.hotspots.status.portal.state == .inactive)
         try await bench.end()
@@ -118,6 +119,22 @@ import Testing
         }
         try bench.hotspots.answer(PortalAnswer(id: request.id, values: ["c": Secret(text: "sesame")]))
         #expect(await bench.status { $0.portal.state == .authenticated } != nil)
+        try await bench.end()
+    }
+
+    // covers: seed/provider-ui
+    @Test func aProviderPresentsAPage() async throws {
+        let bench = try await HostBench([
+            "page": Self.script(
+                #"{"confidence":"high","result":"uiRequired"}"#,
+                #"{"title":"t","message":"m","url":"https://portal.example/"}"#, #"{"result":"success"}"#)
+        ])
+        bench.hotspots.captiveFound(HostBench.cafe, name: Self.name)
+        let request = try #require(await bench.status { $0.request != nil }?.request)
+        #expect(request.url == "https://portal.example/" && request.fields.isEmpty)
+        // The page has opened the network.
+        bench.hotspots.onlineFound(HostBench.cafe, name: Self.name)
+        #expect(await bench.status { $0.portal.state == .authenticated }?.portal.provider == "page")
         try await bench.end()
     }
 

@@ -44,6 +44,28 @@ final class BridgeBench: Sendable {
         try result.get()
     }
 
+    func broker(_ options: String = "") throws -> Program {
+        try Program(
+            ["/usr/sbin/mosquitto", "-c", "FOLDER/conf"],
+            files: [
+                "conf": """
+                listener \(port) 127.0.0.1
+                allow_anonymous true
+                user root
+                log_dest file FOLDER/log
+                \(options)
+
+                """
+            ])
+    }
+
+    /// Returns once it listens.
+    func start(_ broker: Program) async throws {
+        let before = broker.log.components(separatedBy: " running").count
+        try broker.start()
+        try await broker.hasLogged(" running", times: before)
+    }
+
     private init(folder: String, running: RunningDevice, port: Int) {
         (self.folder, self.running, self.port) = (folder, running, port)
     }
@@ -65,7 +87,8 @@ final class BridgeBench: Sendable {
         let bridge = try PipedProgram(
             Self.program, arguments,
             environment: values.map { "ALTNET_MQTT_\($0)=\($1)" } + [
-                "ALTNET_SOCKET=\(running.places.socket)", "STATE_DIRECTORY=\(folder)", "PATH=/usr/bin:/bin",
+                "ALTNET_SOCKET=\(running.places.socket)", "ALTNET_LAN_PORT=\(running.port)",
+                "STATE_DIRECTORY=\(folder)", "PATH=/usr/bin:/bin",
             ], errors: nil)
         bridges.withLock { $0.append(bridge) }
         said.follow(bridge.output)
@@ -179,7 +202,7 @@ final class Lines: @unchecked Sendable {  // All of it is the condition's.
         }
     }
 
-    private func add(_ text: String) {
+    func add(_ text: String) {
         condition.withLock {
             lines.append(Line(text: text, moment: .now))
             condition.broadcast()

@@ -13,32 +13,10 @@ import Testing
     .enabled(if: BridgeBench.isInstalled, "needs mosquitto, mosquitto-clients and altnet-mqtt"), .serialized,
     .timeLimit(.minutes(3)))
 struct BridgeTests {
-    private func broker(_ bench: BridgeBench, _ options: String = "") throws -> Program {
-        try Program(
-            ["/usr/sbin/mosquitto", "-c", "FOLDER/conf"],
-            files: [
-                "conf": """
-                listener \(bench.port) 127.0.0.1
-                allow_anonymous true
-                user root
-                log_dest file FOLDER/log
-                \(options)
-
-                """
-            ])
-    }
-
-    /// Returns once it listens.
-    private func start(_ broker: Program) async throws {
-        let before = broker.log.components(separatedBy: " running").count
-        try broker.start()
-        try await broker.hasLogged(" running", times: before)
-    }
-
     @Test func aDeviceAppearsAndIsAskedAndMoved() async throws {
         try await BridgeBench.run { bench in
-            let broker = try broker(bench)
-            try await start(broker)
+            let broker = try bench.broker()
+            try await bench.start(broker)
             try bench.startBridge()
             let lines = try bench.listen()
             try await lines.next("homeassistant/device/altnet_\(bench.deviceId)/config") { $0["cmps"] != nil }
@@ -69,8 +47,8 @@ struct BridgeTests {
     /// Whoever may publish moves the device to what is stored. What is new has the proof of an app's key.
     @Test func whoMayPublishIsNotTheOwner() async throws {
         try await BridgeBench.run { bench in
-            let broker = try broker(bench)
-            try await start(broker)
+            let broker = try bench.broker()
+            try await bench.start(broker)
             try bench.startBridge(["COMMANDS": "manage"])
             let lines = try bench.listen()
             let stored = try await bench.hash(of: "Home", lines)
@@ -132,8 +110,8 @@ struct BridgeTests {
     /// Its commands are on the disk before they are carried out.
     @Test func aCommandIsNotCarriedOutAgainAfterAPowerCut() async throws {
         try await BridgeBench.run { bench in
-            let broker = try broker(bench)
-            try await start(broker)
+            let broker = try bench.broker()
+            try await bench.start(broker)
             let bridge = try bench.startBridge()
             try await bench.said.next("connected") { $0.contains("connected to") }
             let scan = #"{"v":1,"id":"s1","type":"scan.start"}"#
@@ -150,8 +128,8 @@ struct BridgeTests {
     /// The switch of Home Assistant's select, and the time from the agent's event to the message.
     @Test func aChangeIsThereAtOnce() async throws {
         try await BridgeBench.run { bench in
-            let broker = try broker(bench)
-            try await start(broker)
+            let broker = try bench.broker()
+            try await bench.start(broker)
             try bench.startBridge()
             let lines = try bench.listen()
             try await lines.next(bench.base + "/status") { $0["name"]?.text == "Garden" }
@@ -172,8 +150,8 @@ struct BridgeTests {
 
     @Test func theWillIsTold() async throws {
         try await BridgeBench.run { bench in
-            let broker = try broker(bench)
-            try await start(broker)
+            let broker = try bench.broker()
+            try await bench.start(broker)
             let bridge = try bench.startBridge(["WILL_DELAY_S": "1"])
             let lines = try bench.listen()
             try await lines.next("online") { $0 == bench.base + "/availability online" }
@@ -189,8 +167,8 @@ struct BridgeTests {
 
     @Test func aBrokerIsKilledAndComesBack() async throws {
         try await BridgeBench.run { bench in
-            let broker = try broker(bench)
-            try await start(broker)
+            let broker = try bench.broker()
+            try await bench.start(broker)
             try bench.startBridge()
             try await bench.said.next("connected") { $0.contains("connected to") }
             broker.kill()
@@ -201,7 +179,7 @@ struct BridgeTests {
             try await events.next("at home") { text in
                 text.contains(#""event":"network.changed""#) && text.contains(#""ssid":"Home","state":"online""#)
             }
-            try await start(broker)
+            try await bench.start(broker)
             let lines = try bench.listen()
             try await lines.next("online") { $0 == bench.base + "/availability online" }
             try await lines.next(bench.base + "/status") { $0["name"]?.text == "Home" }
@@ -211,8 +189,8 @@ struct BridgeTests {
 
     @Test func twoWithOneName() async throws {
         try await BridgeBench.run { bench in
-            let broker = try broker(bench)
-            try await start(broker)
+            let broker = try bench.broker()
+            try await bench.start(broker)
             try bench.startBridge(["CLIENT_ID": "twin"])
             try await bench.said.next("connected") { $0.contains("connected to") }
             let twin = try bench.startBridge(["CLIENT_ID": "twin"])
@@ -224,8 +202,8 @@ struct BridgeTests {
 
     @Test func anAgentGoesAndComes() async throws {
         try await BridgeBench.run { bench in
-            let broker = try broker(bench)
-            try await start(broker)
+            let broker = try bench.broker()
+            try await bench.start(broker)
             try bench.startBridge(["BROKER": "mqtt://127.0.0.1:\(bench.port)"])
             try await bench.said.next("connected") { $0.contains("connected to") }
             await bench.running.stop()
@@ -241,11 +219,10 @@ struct BridgeTests {
             let authority = try Authority()
             let server = try authority.certify("DNS:localhost,IP:127.0.0.1")
             let folder = bench.folder
-            let broker = try broker(
-                bench,
+            let broker = try bench.broker(
                 "certfile \(server).pem\nkeyfile \(server).key\ncafile \(authority.path)\nrequire_certificate true")
             try FileManager.default.copyItem(atPath: authority.path, toPath: folder + "/ca.pem")
-            try await start(broker)
+            try await bench.start(broker)
             // Without a certificate of its own it is sent away.
             let stranger = try bench.startBridge(["BROKER": "mqtts://localhost:\(bench.port)"])
             try await bench.said.next("refused") { $0.contains("no connection") }
@@ -275,9 +252,9 @@ struct BridgeTests {
             }
             #expect(line.starts(with: Array("pump-7:".utf8)) && line.count == 7 + 64 + 1)
             try line.write(to: URL(fileURLWithPath: folder + "/psk"))
-            let broker = try broker(
-                bench, "psk_file \(folder)/psk\npsk_hint altnet\nuse_identity_as_username true\nallow_anonymous false")
-            try await start(broker)
+            let broker = try bench.broker(
+                "psk_file \(folder)/psk\npsk_hint altnet\nuse_identity_as_username true\nallow_anonymous false")
+            try await bench.start(broker)
             let known = try bench.startBridge(["BROKER": "mqtts://127.0.0.1:\(bench.port)"])
             try await bench.said.next("connected") { $0.contains("connected to") }
             bench.stop(known, SIGTERM)
@@ -294,8 +271,8 @@ struct BridgeTests {
             try "pump:correct horse\n".write(toFile: folder + "/users", atomically: true, encoding: .utf8)
             _ = try Program.run(["mosquitto_passwd", "-U", folder + "/users"])
             try "correct horse\n".write(toFile: folder + "/password", atomically: true, encoding: .utf8)
-            let broker = try broker(bench, "allow_anonymous false\npassword_file \(folder)/users")
-            try await start(broker)
+            let broker = try bench.broker("allow_anonymous false\npassword_file \(folder)/users")
+            try await bench.start(broker)
             let known = try bench.startBridge(["USER": "pump"])
             try await bench.said.next("connected") { $0.contains("connected to") }
             bench.stop(known, SIGTERM)
@@ -320,8 +297,8 @@ struct BridgeTests {
                 .firstMatch(of: /VmHWM:\s+(\d+) kB/).flatMap { Int($0.1) }
             print("the most memory that it had, beside a broker that sends 256 MB: \(memory ?? 0) kB")
             #expect((memory ?? .max) < 100_000)
-            let broker = try broker(bench)
-            try await start(broker)
+            let broker = try bench.broker()
+            try await bench.start(broker)
             let lines = try bench.listen()
             try await lines.next("online") { $0 == bench.base + "/availability online" }
             #expect(bench.said.texts.count < 15, "\(bench.said.texts)")
@@ -330,8 +307,8 @@ struct BridgeTests {
 
     @Test func whatIsKeptFromLastYearIsNotCarriedOut() async throws {
         try await BridgeBench.run { bench in
-            let broker = try broker(bench)
-            try await start(broker)
+            let broker = try bench.broker()
+            try await bench.start(broker)
             for topic in ["request", "home-assistant"] {
                 try await bench.publish(
                     bench.base + "/" + topic, #"{"v":1,"id":"old","type":"scan.start","action":"scan","expires":1}"#,
@@ -354,8 +331,8 @@ struct BridgeTests {
 
     @Test func aDeviceIsTakenBack() async throws {
         try await BridgeBench.run { bench in
-            let broker = try broker(bench)
-            try await start(broker)
+            let broker = try bench.broker()
+            try await bench.start(broker)
             let bridge = try bench.startBridge()
             try await bench.said.next("connected") { $0.contains("connected to") }
             _ = try await bench.ask(#"{"v":1,"id":"q1","type":"network.get"}"#)

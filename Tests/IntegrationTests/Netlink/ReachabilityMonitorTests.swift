@@ -117,7 +117,7 @@ import Testing
             ip route add 0.0.0.0/1 dev tun0
             ip route add 128.0.0.0/1 dev tun0
             """)
-        let path = try await wait(&changes, for: [.reachable, .transient])
+        let path = try await wait(&changes, for: [.reachable, .transientConnection])
         #expect(path.uplink?.interface == "tun0")
         #expect(path.uplink?.kind == .other)
         #expect(path.uplink?.carrier?.interface == "near0")
@@ -145,7 +145,8 @@ import Testing
             ip route add default dev tun0 table 51820
             ip rule add not fwmark 51820 table 51820
             """)
-        #expect(try await wait(&changes, for: [.reachable, .transient]).uplink?.carrier?.interface == "near0")
+        let path = try await wait(&changes, for: [.reachable, .transientConnection])
+        #expect(path.uplink?.carrier?.interface == "near0")
         try await device.run("ip rule del not fwmark 51820 table 51820")
         #expect(try await wait(&changes, for: .reachable).uplink?.interface == "near0")
     }

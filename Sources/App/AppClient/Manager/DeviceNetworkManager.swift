@@ -9,21 +9,35 @@ public final class DeviceNetworkManager: Sendable {
     /// The underlying session, for calls that this type lacks.
     public let session: DeviceSession
 
-    /// - Parameter resolve: returns possible addresses of the device; called before each connection attempt.
+    /// - Parameters:
+    ///   - broker: the device's broker, for attempts that do not reach the device in the network; nil for none.
+    ///   - resolve: returns possible addresses of the device; called before each connection attempt.
     public init(
-        device: DeviceKey, settings: DeviceSession.Settings = .init(),
+        device: DeviceKey, broker: BrokerRoute? = nil, settings: DeviceSession.Settings = .init(),
         resolve: @escaping @Sendable () async -> [Endpoint]
     ) {
         self.device = device
-        session = DeviceSession(settings: settings, resolve: resolve)
+        session = DeviceSession(settings: settings) {
+            let found = await resolve()
+            guard let elsewhere = broker.map({ Endpoint.broker($0, device: device) }) else { return found }
+            guard let first = found.first else { return [elsewhere] }
+            return [.first(first, otherwise: elsewhere)] + found.dropFirst()
+        }
     }
 
-    /// - Parameter host: an address, or a name that stays valid after a switch (`board-1.local`). Link-local addresses
-    ///   need a zone.
+    init(sharing other: DeviceNetworkManager) { (device, session) = (other.device, other.session) }
+
+    /// - Parameters:
+    ///   - host: an address, or a name that stays valid after a switch (`board-1.local`). Link-local addresses need a
+    ///     zone.
+    ///   - broker: the device's broker, for attempts that do not reach the device in the network; nil for none.
     public convenience init(
-        device: DeviceKey, host: String, port: Int = ProtocolLimits.port, settings: DeviceSession.Settings = .init()
+        device: DeviceKey, host: String, port: Int = ProtocolLimits.port, broker: BrokerRoute? = nil,
+        settings: DeviceSession.Settings = .init()
     ) {
-        self.init(device: device, settings: settings) { [.network(host: host, port: port, device: device)] }
+        self.init(device: device, broker: broker, settings: settings) {
+            [.network(host: host, port: port, device: device)]
+        }
     }
 
     /// Closes the connection. The connection also closes with the last reference to this object and its events.
@@ -302,6 +316,12 @@ extension DeviceNetworkManager {
         try await session.ask { client throws(ClientError) in try await client.setProvider(name, on: isOn) }
     }
 
+    /// Names the device; nil deletes the name. The request is repeated once if the answer is lost.
+    @discardableResult
+    public func setName(_ name: DeviceName?) async throws(ClientError) -> NetworkInfo {
+        NetworkInfo(try await session.ask { client throws(ClientError) in try await client.setName(name) })
+    }
+
     /// Returns the latest decisions.
     /// - Parameter limit: maximum number of decisions, 1 to 200.
     public func history(
@@ -433,6 +453,8 @@ public struct NetworkInfo: Sendable, Equatable {
     public let ssidHash: NetworkHash?
     /// Connectivity of the network, over any uplink; nil from older devices.
     public let connectivity: Connectivity?
+    /// Name of the device; nil without one, or from an older device.
+    public let deviceName: DeviceName?
     public let version: Int
 
     /// Type of a network, numbered as in app SDKs.
@@ -451,6 +473,7 @@ public struct NetworkInfo: Sendable, Equatable {
         flags = status.flags
         ssidHash = network == .wifi ? status.hash : nil
         connectivity = status.connectivity
+        deviceName = status.deviceName
         version = ProtocolLimits.version
     }
 }

@@ -82,7 +82,8 @@ extension DeviceSession {
     /// Returns the switch that began after the position `since`; nil if none did. Uses a new connection, because the
     /// device repeats the events only there.
     private func switchBegun(since: Subscribed, at endpoint: Endpoint) async throws(ClientError) -> SwitchStatus? {
-        let client = try await DeviceClient(connectingTo: endpoint, timeout: settings.silence)
+        var client = try await DeviceClient(connectingTo: endpoint, timeout: settings.attempt)
+        client.timeout = settings.silence
         let events = try await client.events(EventSubscription(since: since.seq, stream: since.stream))
         let now = events.subscribed
         guard now.stream == since.stream else { throw .outcomeUnknown(switchId: nil) }

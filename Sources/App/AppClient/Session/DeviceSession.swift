@@ -183,8 +183,16 @@ extension ClientError {
     /// Whether the answer was lost. The device may have carried out the request.
     var isLoss: Bool { self == .disconnected || self == .timedOut }
 
+    /// Whether another host may have answered at the device's address.
+    var isOfAnotherHost: Bool {
+        switch self {
+        case .notADevice, .notTheDevice, .certificateChanged: true
+        default: false
+        }
+    }
+
     /// Whether a later attempt can succeed without a change.
-    fileprivate var mayPass: Bool {
+    var mayPass: Bool {
         switch self {
         case .unreachable, .connectFailed, .unresolvable, .notFound, .turnedAway, .timedOut, .disconnected: true
         case .notPermitted, .keyRefused, .certificateChanged, .notTheDevice, .notADevice, .refused, .notUnderstood,
@@ -288,7 +296,7 @@ extension DeviceSession {
 extension [NetworkReference] {
     /// Returns the hashes of these networks on this device; nil if a hash cannot be computed.
     fileprivate func hashes(at endpoint: Endpoint) -> Set<NetworkHash>? {
-        guard case .network(_, _, let device) = endpoint else { return nil }
+        guard let device = endpoint.device else { return nil }
         let hashes = compactMap { reference -> NetworkHash? in
             guard case .new(let network) = reference else {
                 guard case .stored(let hash) = reference else { return nil }

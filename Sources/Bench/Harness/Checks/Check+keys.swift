@@ -16,12 +16,27 @@ extension Check {
                 try await check.expectRefusal(.keyRevoked, opening: .opened(handout.code.device))
             }
         },
+        keys("duringSwitch", "a switch ends as usual if the key of its app is revoked meanwhile") { check in
+            let owner = try await check.open()
+            let position = try await owner.subscribe()
+            let home = try await check.online(owner)
+            try await check.withKey(["role": "switch"], owner) { handout in
+                let guest = try await check.open(handshake: .opened(handout.code.device))
+                let accepted = try await check.command(
+                    try check.fresh().json.with(["security": "open"]), on: guest)
+                _ = try await owner.get(.revokeKey, ["name": .text(handout.key.name.text)], as: AppKeyReport.self)
+                try await guest.expectEnd(within: .seconds(5))
+                let journey = try await check.follow(accepted, on: owner, stream: position.stream, to: nil)
+                try expect("the outcome", journey.outcome.phase, is: .rolledBack)
+                try await check.waitUntilOnline(in: try home.name, on: nil)
+            }
+        },
         keys("roles", "a key permits the requests of its role only") { check in
             let owner = try await check.open()
             try await check.withKey(["role": "switch"], owner) { handout in
                 let guest = try await check.open(handshake: .opened(handout.code.device))
                 try await guest.ask(.getBackups).expectSuccess(of: .getBackups, id: nil)
-                for type in [MessageType.getKeys, .revokeKey, .setProvider] {
+                for type in [MessageType.getKeys, .revokeKey, .setProvider, .setName] {
                     try await guest.ask(type, ["name": "x", "provider": "x", "on": true]).expectRefusal(.notPermitted)
                 }
             }

@@ -57,6 +57,17 @@ extension Check {
             let list = try await check.update([open], on: wire)
             try expect("security", list.networks.last?.security, is: .open)
         },
+        update("twoPasswords", "two networks with one SSID and different passwords are stored apart") { check in
+            let wire = try await check.open()
+            let first = try check.fresh()
+            let second = CheckNetwork(ssid: first.ssid, password: check.freshPassword())
+            let list = try await check.update([first, second], on: wire)
+            let hashes = list.networks.suffix(2).map(\.hash)
+            try expect("two hashes", Set(hashes).count, is: 2)
+            let rest = list.references.filter { $0["hash"]?.text != hashes.first?.base64 }
+            let after: BackupList = try await wire.get(.updateBackups, .networks(rest))
+            try expect("the other network alone", after.networks.last?.hash, is: hashes.last)
+        },
         update("ssid.notText", "an SSID that is not UTF-8 comes back byte by byte", section: "Names of networks") {
             check in
             try await check.roundTrip([

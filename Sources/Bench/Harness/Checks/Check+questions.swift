@@ -44,11 +44,25 @@ extension Check {
                 try expect("no switch over this uplink", !status.flags.contains(.canSwitch), got: "flag 2")
             }
         },
+        Check(
+            "backups.update.flag", "flag 1 says whether the device stores a list", section: "network.get",
+            touchesBackups: true
+        ) { check in
+            let wire = try await check.open()
+            let status: NetworkStatus = try await wire.get(.getNetwork)
+            let entry = check.entry(try check.fresh())
+            let answer = try await wire.ask(.updateBackups, .networks(check.kept(leaving: 1) + [entry]))
+            if status.flags.contains(.canUpdateBackups) {
+                try answer.expectSuccess(of: .updateBackups, id: nil)
+            } else {
+                try answer.expectRefusal(.storageFailed)
+            }
+        },
         Check("backups.get", "the answer has the stored networks without passwords", section: "backups.get") { check in
             let list: BackupList = try await check.open().get(.getBackups)
             try expect("at most \(list.max) networks", list.networks.count <= list.max, got: "\(list.networks.count)")
             try expect(
-                "each name once", Set(list.networks.map(\.ssid)).count == list.networks.count, got: "a name twice")
+                "each network once", Set(list.networks.map(\.hash)).count == list.networks.count, got: "a hash twice")
         },
         Check("backups.get.hashes", "the hashes match the known passwords", section: "Names of networks") {
             check in
@@ -135,6 +149,21 @@ extension Check {
             try expect("every layer", missing.isEmpty, got: "none of \(missing)")
             for step in diagnosis.steps where step.result == .broken {
                 try expect("a remedy for \(step.layer)", step.remedy != nil, got: "nothing")
+            }
+        },
+        Check("portal.get.state", "network.get and portal.get report one state", section: "portal.get, portal.answer") {
+            check in
+            try check.needsFeature("portal")
+            let wire = try await check.open()
+            let before: NetworkStatus = try await wire.get(.getNetwork)
+            let portal = (try await wire.get(.getPortal, as: PortalStatus.self)).portal
+            let after: NetworkStatus = try await wire.get(.getNetwork)
+            // Compare only a state that has not changed meanwhile.
+            if before.connectivity?.portal?.state == after.connectivity?.portal?.state {
+                try expect("the state in portal.get", portal?.state, is: after.connectivity?.portal?.state)
+            }
+            if portal?.state == .maintaining || portal?.state == .presentingUI {
+                try expect("the provider in the state", portal?.provider != nil, got: "none")
             }
         },
         Check("portal.get", "the answer has the open request to the user", section: "portal.get, portal.answer") {

@@ -85,6 +85,34 @@ extension Check {
             try expect("the outcome", journey.outcome.phase, is: .rolledBack)
             try await check.waitUntilOnline(in: try home.name, on: nil)
         },
+        to("race", "of two simultaneous switches, exactly one is accepted, and it ends") { check in
+            let wires = [try await check.open(), try await check.open()]
+            let position = try await wires[0].subscribe()
+            let home = try await check.online(wires[0])
+            for wire in wires {
+                // Use open networks: sealing a password takes time.
+                let body = try check.fresh().json.with(["security": "open"])
+                await wire.send(line: .request(.switchNetwork, body, id: "race"))
+            }
+            var (accepted, refusals): ([SwitchStatus], [Answer]) = ([], [])
+            for wire in wires {
+                let answer = try await wire.answer()
+                if answer.code == nil {
+                    accepted.append(try answer.body(of: .switchNetwork))
+                } else {
+                    refusals.append(answer)
+                }
+            }
+            guard let winner = accepted.first, accepted.count == 1 else {
+                throw Deviation("one accepted switch", got: "\(accepted.count)")
+            }
+            for refusal in refusals {
+                try refusal.expectRefusal(.switchInProgress, details: ["switchId": .text(winner.switchId)])
+            }
+            let journey = try await check.follow(winner, on: wires[0], stream: position.stream, to: nil)
+            try expect("the outcome", journey.outcome.phase, is: .rolledBack)
+            try await check.waitUntilOnline(in: try home.name, on: nil)
+        },
         Check("switch.confirm.notWaiting", "a finished switch cannot be confirmed", section: "switch.confirm") {
             check in
             let (home, journey) = try await check.goNowhere(confirmWithin: 30)

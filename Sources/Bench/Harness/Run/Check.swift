@@ -26,7 +26,7 @@ extension Check {
     /// All checks in order of execution, basic checks first.
     public static let all =
         lines + malformedLines + limits + questions + connectivity + lists + listRefusals + atomicity + hashes + sealing
-        + keys
+        + keys + names
         + scans
         + events + switches + journeys + accessPoints + refusals + robustness
 

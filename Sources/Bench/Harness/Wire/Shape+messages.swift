@@ -6,7 +6,7 @@ extension Shape {
     static func body(of type: MessageType) -> Shape {
         switch type {
         case .getCapabilities: capabilities
-        case .getNetwork: network
+        case .getNetwork, .setName: network
         case .getBackups, .updateBackups, .stagePassword, .dropPassword: backups
         case .switchNetwork, .getSwitch, .confirmSwitch: switchStatus
         case .startScan: .object([.required("scanId", .integer(1 ... .max))])
@@ -106,6 +106,7 @@ extension Shape {
             .optional("handover", handover),
             .optional("standby", .object(naming: .required, [.optional("hash", hash)])),
             .optional("modem", modem), .optional("rescue", rescue), .optional("metered", .bool),
+            .optional("deviceName", .textOf(1...DeviceName.maximumLength)),
         ] + radio)
 
     private static let metric = Shape.object([

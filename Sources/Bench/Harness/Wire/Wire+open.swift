@@ -154,6 +154,8 @@ extension Wire {
                 prepare(channel)
                 return channel.setOption(.autoRead, value: true).map { channel }
             }
+        case .broker, .first:
+            return loop.makeFailedFuture(ChannelError.operationUnsupported)
         }
     }
 
@@ -186,7 +188,8 @@ extension Endpoint {
     fileprivate var handshake: Handshake {
         switch self {
         case .unixSocket: .plain
-        case .network(_, _, let device): .opened(device)
+        case .network(_, _, let device), .broker(_, let device): .opened(device)
+        case .first(let first, _): first.handshake
         }
     }
 }

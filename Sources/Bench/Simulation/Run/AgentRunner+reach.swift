@@ -191,7 +191,7 @@ private struct SimulatedProvider {
             status.portal.state = .authenticating
             status.signingInUntil = Instant(milliseconds: start + Self.limit)
         case .signedIn(let start, let isConfirmed):
-            status.portal.state = .authenticated
+            status.portal = Portal(state: isConfirmed ? .maintaining : .authenticated, provider: "provider")
             status.signingInUntil = isConfirmed ? nil : Instant(milliseconds: start + Self.confirmLimit)
         case .waiting: status.isTryingWhereCaptive = false
         }
@@ -379,8 +379,8 @@ extension AgentRunner {
         case .logOff:
             device.signOff()
             reach(.loggedOff, &device)
-        // Not simulated: stored names, apps, and sessions with a known end.
-        case .forgetNames, .publish, .problem, .sessionEnds: break
+        // Not simulated: stored names, apps, sessions with a known end, and providers at networks without a portal.
+        case .forgetNames, .publish, .problem, .sessionEnds, .offlineFound: break
         }
     }
 }

@@ -299,6 +299,7 @@ struct AgentRunner: DeviceRunner {
             device.account.result.probes += 1
             reach(.probeSuccessor(epoch: epoch, station, within: limit), &device)
         case .readConnectivity: waiting.append(.connectivity(connectivity(device) ?? Connectivity()))
+        case .checkStore: waiting.append(.storeChecked(isWritable: true))
 
         case .answer(_, .success(.switchStatus(let status))):
             waiting.append(.answerSent(switchID: status.switchId))

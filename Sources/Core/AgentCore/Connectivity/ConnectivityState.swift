@@ -120,8 +120,13 @@ package struct ConnectivityState: Sendable {
         // During a log-off, this effect follows when the log-off ends.
         if !isLoggingOff { effects.append(.networkLeft) }
         effects += [.forgetNames, .follow(new)]
+        switch new {
+        case .none: break
+        // Without a required server, no check follows, and the link counts as online.
+        case .wifi: if settings.required == .link, settings.hasProviders { effects.append(.onlineFound) }
         // The policy probes only Wi-Fi links.
-        if case .other = new { checkByItself() }
+        case .other: checkByItself()
+        }
         effects.append(.changed)
     }
 
@@ -520,7 +525,10 @@ package struct ConnectivityState: Sendable {
         // The portal's name server may answer differently after a sign-in.
         if verdict.internet == .captive { effects.append(.forgetNames) }
         guard verdict.result == .captive, settings.hasProviders else {
-            if verdict.result == .online, settings.hasProviders { effects.append(.onlineFound) }
+            if settings.hasProviders {
+                if verdict.result == .online { effects.append(.onlineFound) }
+                if verdict.result == .failed { effects.append(.offlineFound) }
+            }
             return report(verdict, epoch)
         }
         let isTried = signIn.status.isTryingWhereCaptive
@@ -549,7 +557,7 @@ package struct ConnectivityState: Sendable {
             inUse.isPortalKnown = false
             check(within: settings.checkLimit, then: .signedIn(epoch: epoch))
         case .isUnderWay(let end): sendToPolicy(.signingIn(epoch: epoch, until: end))
-        case .isLeftToOthers: sendToPolicy(.probed(epoch: epoch, .captive))
+        case .isLeftToOthers: sendToPolicy(.probed(epoch: epoch, verdict?.result ?? .captive))
         }
     }
 
@@ -738,6 +746,8 @@ package enum ConnectivityEffect: Sendable {
     /// A captive network was found. This effect and the following ones are for hotspot providers.
     case captiveFound
     case onlineFound
+    /// A check found neither a portal nor internet access.
+    case offlineFound
     case sessionEnds
     case logOff
     case networkLeft
@@ -786,6 +796,9 @@ package struct SignInStatus: Sendable, Equatable {
     package var problem: String?
 
     package init() {}
+
+    /// Whether a provider reports success that no check has confirmed yet.
+    fileprivate var awaitsCheck: Bool { portal.state == .authenticated && portal.provider != nil }
 }
 
 /// Tracks the sign-in for the policy.
@@ -804,7 +817,7 @@ struct SignInProgress: Sendable {
     private var isAwaited = false
 
     /// Whether a provider has signed in, so that it may have to log off.
-    var isSignedIn: Bool { status.portal.state == .authenticated || status.portal.state == .maintaining }
+    var isSignedIn: Bool { status.awaitsCheck || status.portal.state == .maintaining }
 
     mutating func networkLeft() { isAwaited = false }
 
@@ -815,7 +828,7 @@ struct SignInProgress: Sendable {
     mutating func changed(to new: SignInStatus) -> Effect {
         let old = status
         status = new
-        if new.portal.state == .authenticated, old.portal.state != .authenticated { return .look }
+        if new.awaitsCheck, !old.awaitsCheck { return .look }
         if let end = new.signingInUntil, new.portal.state != .presentingUI {
             isAwaited = true
             return .isUnderWay(until: end)

@@ -1,13 +1,13 @@
 import AgentModel
 
-/// Networks in range that hotspot providers claim. After a scan, the agent asks the providers about the open networks
-/// found. An answer is valid until the next one. The agent asks about the same access points again after `validity`.
+/// Networks in range that hotspot providers claim. After a scan, the agent asks the providers about all networks with a
+/// name. An answer is valid until the next one. The agent asks about the same access points again after `validity`.
 struct HotspotClaims: Sendable {
     /// Time until the agent asks about the same access points again.
     static let validity: Duration = .seconds(60)
 
     private var names: [BSSID: [String]] = [:]
-    /// Open networks of the last scan; nil once the agent has asked the providers about them.
+    /// Named networks of the last scan; nil once the agent has asked the providers about them.
     private var found: [BSS]?
     private var asked: (accessPoints: Set<BSSID>, moment: Instant)?
     private(set) var isAsking = false
@@ -17,8 +17,7 @@ struct HotspotClaims: Sendable {
 
     /// - Returns: networks to ask providers about; nil for none.
     mutating func scanned(_ results: [BSS], at now: Instant) -> [BSS]? {
-        // Only open networks need a sign-in, and the providers need the name of a network.
-        found = results.filter { $0.security.isOpenToAll && $0.ssid != nil }
+        found = results.filter { $0.ssid != nil }
         return isAsking ? nil : next(at: now)
     }
 
@@ -33,13 +32,13 @@ struct HotspotClaims: Sendable {
     private mutating func next(at now: Instant) -> [BSS]? {
         guard let networks = found else { return nil }
         found = nil
-        let accessPoints = Set(networks.map(\.bssid))
-        if let asked, asked.accessPoints == accessPoints, now - asked.moment < Self.validity { return nil }
-        asked = (accessPoints, now)
         guard !networks.isEmpty else {
-            names = [:]
+            (names, asked) = ([:], nil)
             return nil
         }
+        let accessPoints = Set(networks.map(\.bssid))
+        if let asked, accessPoints.isSubset(of: asked.accessPoints), now - asked.moment < Self.validity { return nil }
+        asked = (accessPoints, now)
         isAsking = true
         return networks
     }

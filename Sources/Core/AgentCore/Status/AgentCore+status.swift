@@ -145,7 +145,7 @@ extension AgentCore {
     package func status(at now: ClockReading) -> NetworkStatus {
         let flags = NetworkFlags.allowed(
             uplink: lastPublished.otherUplink, radioPresent: kernel.stations[inUse]?.isPresent ?? false,
-            switchInProgress: switches.ledger.current != nil)
+            switchInProgress: switches.ledger.current != nil, isStoreWritable: learned.isStoreWritable)
         var status = NetworkStatus(
             state: policy.phase.linkState, uplink: kernel.uplink, carrier: kernel.carrier, flags: flags,
             addresses: addresses, since: lastPublished.status?.since ?? now.time)
@@ -172,6 +172,7 @@ extension AgentCore {
         }
         if status.carriedBy == .cellular { status.signal = kernel.modem?.signal }
         status.isMetered = isMetered(status.carriedBy ?? .wifi)
+        status.deviceName = state.name
         return status
     }
 
@@ -206,7 +207,7 @@ extension AgentCore {
     /// Features of the app protocol that the core provides.
     package static let features = [
         "failover", "scan", "confirm", "joinOnce", "seal", "keys", "connectivity", "home", "besideUplink", "enterprise",
-        "metrics", "stage", "prove", "options",
+        "metrics", "stage", "prove", "options", "name",
     ]
 
     /// Why the device looks for no network.

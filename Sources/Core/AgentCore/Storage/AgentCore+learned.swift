@@ -10,6 +10,7 @@ struct LearnedState: Sendable {
     /// Policy state already in `pendingStatistics`. Most events do not change it.
     var lastRecorded = LastRecorded()
     var isWriting = false
+    var isStoreWritable = true
     var due: Instant?
     /// Networks whose history the policy has received.
     var remembered: Set<NetworkID> = []
@@ -38,6 +39,7 @@ struct PendingCommit: Sendable {
         case backups(RequestID)
         /// - Parameter request: Nil if the device has ended a staged password without a request.
         case staged(RequestID?)
+        case name(RequestID)
     }
 
     let purpose: Purpose
@@ -152,6 +154,8 @@ extension AgentCore {
 
     mutating func committed(_ id: CommitID, _ new: StoredState) {
         guard let pending = learned.pending.removeValue(forKey: id) else { return }
+        // An unchanged state is not written, so this commit does not prove that the store is writable.
+        if new != state { storeChecked(true) }
         replaceState(new)
         switch pending.purpose {
         case .statistics:
@@ -172,11 +176,27 @@ extension AgentCore {
         case .staged(let request):
             if state != pending.before { learned.pendingStatistics.minimumSecurityStored(of: pending.statistics) }
             stagedCommitted(request, before: pending.before)
+        case .name(let request):
+            if state != pending.before { learned.pendingStatistics.minimumSecurityStored(of: pending.statistics) }
+            emit(.answer(request, .success(.network(status(at: now)))))
+            updateStatus()
         }
     }
 
+    /// Updates the status. While the store cannot be written, checks it again after an interval.
+    mutating func storeChecked(_ isWritable: Bool) {
+        wait(.store, until: isWritable ? nil : now.instant + Self.storeCheck, leeway: .seconds(10))
+        guard isWritable != learned.isStoreWritable else { return }
+        learned.isStoreWritable = isWritable
+        updateStatus()
+    }
+
+    /// Interval of the checks of a store that cannot be written.
+    private static let storeCheck = Duration.seconds(60)
+
     mutating func refusedCommit(_ id: CommitID, _ error: ProtocolError) {
         guard let pending = learned.pending.removeValue(forKey: id) else { return }
+        if error.code == .storageFailed { storeChecked(false) }
         switch pending.purpose {
         case .statistics:
             log(.error, "cannot store what was learned about the networks, retrying: \(error)")
@@ -189,7 +209,7 @@ extension AgentCore {
         case .outcome(let entry):
             log(.error, "cannot store the outcome of a switch, retrying: \(error)")
             outcomeStored(entry)
-        case .backups(let request): emit(.answer(request, .failure(error)))
+        case .backups(let request), .name(let request): emit(.answer(request, .failure(error)))
         case .staged(let request): stagedRefused(request, error)
         }
     }

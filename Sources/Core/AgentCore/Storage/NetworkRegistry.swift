@@ -74,6 +74,11 @@ package struct NetworkRegistry {
 
     func id(of network: StoredNetwork) -> NetworkID? { networks.first { $0.value.isSame(as: network) }?.key }
 
-    /// First network with this name. Several networks may have the same name.
-    package func id(named ssid: SSID) -> NetworkID? { networks.filter { $0.value.ssid == ssid }.keys.min() }
+    /// Returns a network with this name: `lastUsed` if it has the name, otherwise the first one.
+    package func id(
+        named ssid: SSID, lastUsed: StoredNetwork? = nil, except excluded: NetworkID? = nil
+    ) -> NetworkID? {
+        if let lastUsed, lastUsed.ssid == ssid, let id = id(of: lastUsed), id != excluded { return id }
+        return networks.filter { $0.key != excluded && $0.value.ssid == ssid }.keys.min()
+    }
 }

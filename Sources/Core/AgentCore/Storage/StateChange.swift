@@ -14,6 +14,7 @@ package struct StateChange: Sendable, Equatable {
         case staged(NewPassword)
         /// Ends a staged password, by change ID.
         case stagedEnded(String, StagedPassword.Phase)
+        case named(DeviceName?)
     }
 
     package let kind: Kind
@@ -53,6 +54,7 @@ package struct StateChange: Sendable, Equatable {
             }
         case .stagedEnded(let changeID, let phase):
             statistics.update(&state, clock) { $0.endRotation(changeID, phase) }
+        case .named(let name): statistics.update(&state, clock) { $0.name = name }
         }
     }
 }

@@ -26,15 +26,20 @@ extension StoredNetwork {
         hasSameKey(as: other) && isHidden == other.isHidden
     }
 
-    /// Whether name and password match.
-    package func hasSameKey(as other: StoredNetwork) -> Bool { ssid == other.ssid && credential == other.credential }
-
     package func hash(localKey: Secret) -> NetworkHash {
         if case .enterprise(let credential) = credential {
             NetworkHash(localKey: localKey, ssid: ssid, enterprise: credential)
         } else {
             NetworkHash(localKey: localKey, ssid: ssid, password: password)
         }
+    }
+}
+
+extension [StoredNetwork] {
+    /// Returns the position of the network with this name and password, otherwise of the only one with this name.
+    package func index(for network: StoredNetwork) -> Int? {
+        let named = indices.filter { self[$0].ssid == network.ssid }
+        return named.first { self[$0].hasSameKey(as: network) } ?? (named.count == 1 ? named[0] : nil)
     }
 }
 
@@ -132,8 +137,8 @@ extension StoredState {
         var networks: [StoredNetwork] = []
         for entry in update.entries {
             let network = try resolve(entry, localKey: localKey)
-            guard !networks.contains(where: { $0.ssid == network.ssid }) else {
-                throw ProtocolError(.duplicateNetwork, "\(network.ssid) is in the list twice")
+            guard !networks.contains(where: { $0.hasSameKey(as: network) }) else {
+                throw ProtocolError(.duplicateNetwork, "\(network.ssid) is in the list twice, with the same password")
             }
             networks.append(network)
         }
@@ -146,9 +151,7 @@ extension StoredState {
         guard networks != backups || isHomeNews || isFloorNews else { return }
         for network in words { applyUserSetting(for: network) }
         for network in networks where !holds(network) { forgetExperience(with: network.ssid) }
-        if let former = chosen {
-            if let listed = networks.first(where: { $0.ssid == former.ssid }) { chosen = listed }
-        }
+        if let index = chosen.flatMap(networks.index) { chosen = networks[index] }
         if let belongs {
             if let belongs, !holds(belongs) { forgetExperience(with: belongs.ssid) }
             (home, chosen) = (belongs, nil)
@@ -200,17 +203,18 @@ extension StoredState {
         return named.contains { network in named.contains { !$0.hasSameKey(as: network) } }
     }
 
-    /// Stores the target of a successful switch as preferred network. Its verified password replaces other passwords
-    /// under its name. The first network ever becomes the home network.
+    /// Stores the target of a successful switch as preferred network. A verified password that no backup has replaces
+    /// that of the home network and of the only backup with this name. The first network ever becomes the home network.
     package mutating func adopt(_ network: StoredNetwork) {
         let isNew = !holds(network)
         let network = namedNetworks.first { $0.isSame(as: network) } ?? network
         if isNew { forgetExperience(with: network.ssid) }
-        if let index = backups.firstIndex(where: { $0.ssid == network.ssid }), !backups[index].isSame(as: network) {
+        let isBackup = backups.contains { $0.hasSameKey(as: network) }
+        if let index = backups.index(for: network), !backups[index].isSame(as: network) {
             backups[index] = network
             backupsRevision &+= 1
         }
-        if home?.ssid == network.ssid || (home == nil && isNew) {
+        if home.map({ $0.hasSameKey(as: network) || $0.ssid == network.ssid && !isBackup }) ?? isNew {
             if home?.isSame(as: network) != true { home = network }
             chosen = nil
         } else {

@@ -46,6 +46,7 @@ extension AgentCore {
                 commit(.backups(update, localKey: localKey), for: .backups(id))
             case .stagePassword(let password): commit(.staged(password), for: .staged(id))
             case .dropPassword(let changeID): try dropPassword(changeID, id)
+            case .setName(let name): commit(.named(name), for: .name(id))
             case .startScan(let request): try startScan(request, id)
             case .openSetupAccessPoint(let reason): try openSetupAccessPoint(by: reason, id)
             case .closeSetupAccessPoint: try closeSetupAccessPoint(id)
@@ -137,7 +138,7 @@ extension AgentCore {
         let entry = switches.ledger.open(
             pending.id, target: pending.target, isResumed: true, trafficOver: lastPublished.otherUplink)
         let target = pending.target.flatMap { registry.id(of: $0) }
-        let cameFrom = pending.cameFrom.flatMap { registry.id(named: $0) }.flatMap { $0 == target ? nil : $0 }
+        let cameFrom = pending.cameFrom.flatMap { registry.id(named: $0, lastUsed: state.current, except: target) }
         sendToPolicy(.interrupted(id: entry.id, target: target, cameFrom: cameFrom))
     }
 

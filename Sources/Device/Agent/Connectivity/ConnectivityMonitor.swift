@@ -32,7 +32,7 @@ final class ConnectivityMonitor {
         var problem: (String?) -> Void = { _ in }
         var remember: ([RememberedProvider]) -> Void = { _ in }
         /// Returns the network in use, as hotspot providers need it; nil if the network is unknown.
-        var captiveNetwork: () -> (CaptiveNetwork, NetworkName)? = { nil }
+        var joinedNetwork: () -> (JoinedNetwork, NetworkName)? = { nil }
         var network: (StationID) -> InterfaceNetwork? = { _ in nil }
     }
 
@@ -155,11 +155,13 @@ final class ConnectivityMonitor {
         case .changed: callbacks.changed()
         case .problem(let problem): callbacks.problem(problem)
         case .captiveFound:
-            if let (network, name) = callbacks.captiveNetwork() { hotspots?.captiveFound(network, name: name) }
+            if let (network, name) = callbacks.joinedNetwork() { hotspots?.captiveFound(network, name: name) }
         case .sessionEnds:
-            if let (network, name) = callbacks.captiveNetwork() { hotspots?.sessionEnds(network, name: name) }
+            if let (network, name) = callbacks.joinedNetwork() { hotspots?.sessionEnds(network, name: name) }
         case .onlineFound:
-            if let (network, name) = callbacks.captiveNetwork() { hotspots?.onlineFound(network, name: name) }
+            if let (network, name) = callbacks.joinedNetwork() { hotspots?.onlineFound(network, name: name) }
+        case .offlineFound:
+            if let (network, name) = callbacks.joinedNetwork() { hotspots?.offlineFound(network, name: name) }
         case .networkLeft: hotspots?.networkLeft()
         case .logOff:
             farewell = Task { [weak self, hotspots] in

@@ -5,9 +5,10 @@ import Hotspots
 /// Signs the device in to hotspots, through providers. Tests replace it.
 protocol SignInService: Sendable {
     var status: HotspotStatus { get }
-    func captiveFound(_ network: CaptiveNetwork, name: NetworkName)
-    func onlineFound(_ network: CaptiveNetwork, name: NetworkName)
-    func sessionEnds(_ network: CaptiveNetwork, name: NetworkName)
+    func captiveFound(_ network: JoinedNetwork, name: NetworkName)
+    func onlineFound(_ network: JoinedNetwork, name: NetworkName)
+    func offlineFound(_ network: JoinedNetwork, name: NetworkName)
+    func sessionEnds(_ network: JoinedNetwork, name: NetworkName)
     /// Logs off within ``HotspotSettings/logoffLimit``.
     func logOff() async
     func networkLeft()

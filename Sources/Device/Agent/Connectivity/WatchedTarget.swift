@@ -89,7 +89,7 @@ extension WatchedTarget {
             connection.start(through: network, keepAliveFactor: isMetered ? Metering.factor : 1)
             return Line(
                 status: { connection.status }, probe: { await connection.probe(within: $0) },
-                cancel: { connection.cancel() })
+                cancel: { connection.stop() })
         }
     }
 }

@@ -82,6 +82,9 @@ extension PersistentFile {
             content: "reason for the open setup access point",
             removedBy: .all),
         PersistentFile(
+            location: .runtime, name: DeviceNameFile.name, suffixes: replaced, content: "the device's name",
+            removedBy: .all),
+        PersistentFile(
             location: .runtime, name: ReadingMarks.folder + "/*", content: "sources of data that crashed the agent",
             removedBy: .all),
         PersistentFile(

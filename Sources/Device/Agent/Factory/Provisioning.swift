@@ -3,13 +3,15 @@ import AgentModel
 import AppProtocol
 import KeyFile
 
-/// Gives a device its identity, root key and first network, before the first start of the agent.
+/// Gives a device its identity, root key, name and first network, before the first start of the agent.
 ///
-/// Existing parts stay. Each of the three parts is either complete or missing, even after a power cut. Provisioning can
-/// be repeated and then creates the missing parts.
+/// Existing parts stay, except that a given name replaces the present one. Each part is either complete or missing,
+/// even after a power cut. Provisioning can be repeated and then creates the missing parts.
 package struct Provisioning: Sendable {
     package var identity = Identity.any
     package var network: StoredNetwork?
+    /// Name of the device; nil to keep the present one.
+    package var name: DeviceName?
     /// True to replace another identity and home network. The root key is never replaced, because the store depends on
     /// it.
     package var replaces = false
@@ -55,8 +57,12 @@ package struct Provisioning: Sendable {
         package var identity: Step
         /// Result of the network's step; nil if no network was given.
         package var network: Step?
+        /// Result of the name's step; nil if no name was given.
+        package var name: Step?
 
-        package var changesNothing: Bool { [rootKey, identity, network ?? .kept].allSatisfy { $0 == .kept } }
+        /// Whether the store stays as it is.
+        package var storesNothing: Bool { [network ?? .kept, name ?? .kept].allSatisfy { $0 == .kept } }
+        package var changesNothing: Bool { storesNothing && rootKey == .kept && identity == .kept }
     }
 
     package struct Device {
@@ -93,8 +99,9 @@ package struct Provisioning: Sendable {
             let bits = KeyStrength.bits(of: given.localKey)
             guard bits >= KeyStrength.leastBits else { throw .weakKey(bits: bits) }
         }
-        guard let network else { return plan }
         let state = device.state ?? StoredState()
+        if let name { plan.name = state.name == name ? .kept : state.name == nil ? .made : .replaced }
+        guard let network else { return plan }
         if let home = state.home, home.isSame(as: network),
             !replaces
                 || (home.minimumSecurity == network.minimumSecurity && home.staticAddress == network.staticAddress
@@ -125,29 +132,32 @@ package struct Provisioning: Sendable {
         return try folder.read()
     }
 
-    /// Stores the network in one commit.
+    /// Stores the network and the name in one commit.
     /// - Throws: `tooManyBackups` if the former home network would exceed the limit of backups. Nothing changes then.
-    package func provideNetwork(_ plan: Plan, in keyFile: KeyFile) throws(KeyFileError) {
-        guard let network, plan.network != .kept else { return }
+    package func provideState(_ plan: Plan, in keyFile: KeyFile) throws(KeyFileError) {
+        guard !plan.storesNothing else { return }
         var state = keyFile.state
-        if keepsFormer { state.keepFormerHome(makingRoomFor: network) }
-        state.home = network
-        state.applyUserSetting(for: network)
-        // Clear these, so that the device does not look for another network first.
-        (state.chosen, state.current, state.previous, state.pendingSwitch) = (nil, nil, nil, nil)
-        state.statistics[network.ssid] = nil
+        if let name { state.name = name }
+        if let network, plan.network != .kept {
+            if keepsFormer { state.keepFormerHome(makingRoomFor: network) }
+            state.home = network
+            state.applyUserSetting(for: network)
+            // Clear these, so that the device does not look for another network first.
+            (state.chosen, state.current, state.previous, state.pendingSwitch) = (nil, nil, nil, nil)
+            state.statistics[network.ssid] = nil
+        }
         try keyFile.commit(state)
     }
 }
 
 extension StoredState {
-    /// Adds the chosen and the former home network to the front of the backups, which have each name once. Replaces a
-    /// backup with the same name, unless the backup was last used. A former network with the name of the new home
-    /// network replaces a backup only if it was last used, because its key may be wrong.
+    /// Adds the chosen and the former home network to the front of the backups. Replaces the only backup with the same
+    /// name, unless the backup was last used. A former network with the name of the new home network replaces a backup
+    /// only if it was last used, because its key may be wrong.
     fileprivate mutating func keepFormerHome(makingRoomFor network: StoredNetwork) {
         let before = backups
         for former in [chosen, home].compactMap(\.self) where !former.isSame(as: network) {
-            if let index = backups.firstIndex(where: { $0.ssid == former.ssid }) {
+            if let index = backups.index(for: former) {
                 let isListedProven = current?.isSame(as: backups[index]) ?? false
                 let isDoubtful = former.ssid == network.ssid && !(current?.isSame(as: former) ?? false)
                 if !isListedProven, !isDoubtful { backups[index] = former }
@@ -175,7 +185,7 @@ package struct ImportedNetworks: Sendable {
         for network in [home].compactMap(\.self) + backups {
             state.applyUserSetting(for: network)
             state.forgetExperience(with: network.ssid)
-            if let index = state.backups.firstIndex(where: { $0.ssid == network.ssid }) {
+            if let index = state.backups.index(for: network) {
                 state.backups[index] = network
             } else if network.ssid != home?.ssid {
                 state.backups.append(network)

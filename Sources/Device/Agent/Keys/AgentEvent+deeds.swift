@@ -29,6 +29,7 @@ extension Request.Body {
         case .updateTargets: "changed the device's servers"
         case .setProvider(let change):
             "switched the hotspot provider \(change.provider.printable) \(change.isOn ? "on" : "off")"
+        case .setName(let change): change.name.map { "named the device \($0)" } ?? "deleted the device's name"
         case .addKey(let request):
             (request.claimWithin == nil ? "made a key" : "invited an app")
                 + (request.name.map { ", \($0.text.printable)" } ?? "")

@@ -178,7 +178,8 @@ extension Setting {
     static let brokerRole = Setting(
         "MQTT_COMMANDS", .oneOf(["none"] + Role.allCases.map(\.rawValue)), .value(Role.switch.rawValue), .onRestart,
         "The rights of clients that publish requests at the MQTT broker: nothing (none), reading (see), also switching "
-            + "the device (switch), or also changing what is stored (manage). Passwords must always be sealed.")
+            + "the device (switch), or also changing what is stored (manage). Passwords must always be sealed. Apps "
+            + "with a key have the key's rights through the broker, unless the value is none.")
     static let lanPort = number(
         "LAN_PORT", 0...65_535, standard: ProtocolLimits.port, .onRestart,
         "The TCP port for apps in the network; 0: none.")

@@ -17,7 +17,7 @@ extension Setting {
         .onRestart, "The connectivity that a network must have. The device leaves it for one that has it.")
     static let targets = Setting(
         "TARGETS",
-        .other("NAME=[SCHEME://]HOST:PORT, separated by spaces; SCHEME is \(Target.schemes.joined(separator: ", "))"),
+        .other("NAME=[SCHEME://]HOST[:PORT], separated by spaces; SCHEME is \(Target.schemes.joined(separator: ", "))"),
         .implied("none", example: "broker=mqtts://broker.example.com:8883"), .onRestart,
         "The device's own servers. The agent keeps a connection to each.")
     static let authorities = Setting(

@@ -17,12 +17,15 @@ struct ConnectionMachine {
         case opened(attempt: Int, isFar: Bool = false)
         /// - Parameter problem: nil if the other side closed the connection regularly.
         case ended(attempt: Int, ReachProblem?)
+        /// Closes the connection, and opens another one after a pause.
         case cancel
+        /// Closes the connection for good.
+        case stop
 
         var attempt: Int? {
             switch self {
             case .connected(let attempt), .opened(let attempt, _), .ended(let attempt, _): attempt
-            case .network, .noNetwork, .hurry, .timer, .cancel: nil
+            case .network, .noNetwork, .hurry, .timer, .cancel, .stop: nil
             }
         }
     }
@@ -43,12 +46,12 @@ struct ConnectionMachine {
         case opening(attempt: Int, since: Instant, isConnected: Bool = false)
         case pausing(until: Instant)
         case open(attempt: Int, since: Instant)
-        case cancelled
+        case stopped
 
         var attempt: Int? {
             switch self {
             case .opening(let attempt, _, _), .open(let attempt, _): attempt
-            case .idle, .pausing, .cancelled: nil
+            case .idle, .pausing, .stopped: nil
             }
         }
     }
@@ -70,7 +73,7 @@ struct ConnectionMachine {
     ) -> [Effect] {
         if let attempt = event.attempt, attempt != phase.attempt { return [] }
         switch (event, phase) {
-        case (_, .cancelled):
+        case (_, .stopped):
             return []
         case (.network, _):
             failures = 0
@@ -78,9 +81,15 @@ struct ConnectionMachine {
         case (.noNetwork, _):
             defer { phase = .idle }
             return dropping() + enter(.waiting, because: .noAddress, at: now)
-        case (.cancel, _):
-            defer { phase = .cancelled }
+        case (.stop, _):
+            defer { phase = .stopped }
             return dropping() + enter(.cancelled, at: now)
+        case (.cancel, .idle):
+            return enter(.cancelled, at: now)
+        case (.cancel, let before):
+            if case .open(_, let start) = before, isSettled(start, at: now) { failures = 0 }
+            return dropping() + enter(.cancelled, at: now)
+                + pause(upTo: settings.waits.last, at: now, using: &generator)
 
         case (.timer, .pausing(let end)):
             return now < end ? [.wake(at: end)] : open(within: settings.limit, at: now)
@@ -119,7 +128,8 @@ struct ConnectionMachine {
     private mutating func open(within limit: Duration, at now: Instant) -> [Effect] {
         lastAttempt += 1
         phase = .opening(attempt: lastAttempt, since: now)
-        return [.open(attempt: lastAttempt, limit: limit)]
+        let reports = status.state == .cancelled ? enter(.preparing, at: now) : []
+        return reports + [.open(attempt: lastAttempt, limit: limit)]
     }
 
     private func dropping() -> [Effect] {

@@ -12,7 +12,7 @@ import Synchronization
 ///     }
 ///
 /// The states are those of Network.framework's `NWConnection`: see ``ConnectionState``. The monitor reconnects until it
-/// is cancelled or released. It needs no privileges.
+/// is stopped or released. It needs no privileges.
 public final class ConnectionMonitor: Sendable {
     public let target: Target
     private let network: InterfaceNetwork
@@ -40,7 +40,7 @@ public final class ConnectionMonitor: Sendable {
     private static let backlog = 64
 
     /// - Parameters:
-    ///   - server: `[SCHEME://]HOST:PORT` with one of ``Target/schemes``; the default scheme is `tcp`.
+    ///   - server: `[SCHEME://]HOST[:PORT]` with one of ``Target/schemes``; the default is `tcp` and port 80.
     ///   - interface: interface to use, independent of the routing table; nil for the default route.
     ///   - authorities: PEM file with the trusted certificates for TLS; nil for the system's.
     ///   - isClockSet: whether the clock can judge certificates. If not, a failure of TLS is the problem `clockNotSet`
@@ -88,7 +88,7 @@ public final class ConnectionMonitor: Sendable {
 
     deinit {
         state.withLock { board in
-            board.line?.cancel()
+            board.line?.stop()
             for reader in board.readers.values { reader.finish() }
         }
     }
@@ -98,7 +98,7 @@ public final class ConnectionMonitor: Sendable {
 
     public var isOnline: Bool { status.isOnline }
 
-    /// Current status and each change, across `cancel` and `start`, until the monitor ends. Each caller gets a new
+    /// Current status and each change, across `stop` and `start`, until the monitor ends. Each caller gets a new
     /// sequence.
     public var changes: AsyncStream<ConnectionStatus> {
         let (stream, reader) = AsyncStream.makeStream(
@@ -125,15 +125,18 @@ public final class ConnectionMonitor: Sendable {
     public func restart() {
         network.forget()
         state.withLock { board in
-            board.line?.cancel()
+            board.line?.stop()
             begin(&board)
         }
     }
 
+    /// Closes the connection, and reconnects after a pause as after a loss. Does nothing if not started.
+    public func cancel() { state.withLock { $0.line }?.cancel() }
+
     /// Closes the connection. The state stays `cancelled` until ``start()`` or ``restart()``.
-    public func cancel() {
+    public func stop() {
         state.withLock { board in
-            board.line?.cancel()
+            board.line?.stop()
             board.line = nil
             board.number += 1
             guard board.status.state != .cancelled else { return }

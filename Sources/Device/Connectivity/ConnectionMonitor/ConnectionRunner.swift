@@ -55,7 +55,7 @@ final class ConnectionRunner {
         for effect in machine.handle(event, at: now(), using: &generator) { perform(effect) }
         switch (before, machine.phase) {
         case (_, .open): settle(nil)
-        case (.opening, .pausing), (_, .idle), (_, .cancelled): settle(machine.status.reason ?? .noAddress)
+        case (.opening, .pausing), (_, .idle), (_, .stopped): settle(machine.status.reason ?? .noAddress)
         default: break
         }
     }
@@ -130,7 +130,7 @@ extension ConnectionRunner {
             return loop.makeSucceededFuture(nil)
         }
         switch machine.phase {
-        case .idle, .cancelled:
+        case .idle, .stopped:
             return loop.makeSucceededFuture(machine.status.reason ?? .noAddress)
         case .open:
             return askAgain(within: limit).futureResult.bounded(by: limit)

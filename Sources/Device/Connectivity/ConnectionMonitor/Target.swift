@@ -62,10 +62,20 @@ enum Scheme: String, CaseIterable {
     }
 
     var isTLS: Bool { self == .tls || self == .https || self == .mqtts }
+
+    /// Port of a server that is set without one.
+    var port: Int {
+        switch self {
+        case .tcp, .http: 80
+        case .tls, .https: 443
+        case .mqtt: 1883
+        case .mqtts: 8883
+        }
+    }
 }
 
 extension Target {
-    /// Reads the setting of all targets: `NAME=[SCHEME://]HOST:PORT`, separated by spaces.
+    /// Reads the setting of all targets: `NAME=[SCHEME://]HOST[:PORT]`, separated by spaces.
     public static func all(_ setting: String) throws(TargetError) -> [Target] {
         var targets: [Target] = []
         for word in setting.split(whereSeparator: { $0 == " " || $0 == "\t" || $0 == "\n" }) {
@@ -76,20 +86,20 @@ extension Target {
     }
 
     /// - Parameter setting: `broker=mqtts://mqtt.example.com:8883`, `app=tls://app.example.com:443`,
-    ///   `box=[fd00::1]:22`; the default scheme is `tcp`.
+    ///   `box=[fd00::1]:22`, `router=192.0.2.1`; the default is `tcp` and port 80.
     public init(setting: String) throws(TargetError) {
         guard let equals = setting.firstIndex(of: "=") else { throw .malformed(setting) }
-        try self.init(name: String(setting[..<equals]), url: setting[setting.index(after: equals)...], of: setting)
+        try self.init(name: String(setting[..<equals]), url: setting[setting.index(after: equals)...])
     }
 
     /// - Parameters:
     ///   - name: 1 to 32 letters, digits, `-` and `_`.
-    ///   - url: `mqtts://mqtt.example.com:8883`; the default scheme is `tcp`.
+    ///   - url: `mqtts://mqtt.example.com:8883`; the default is `tcp` and port 80.
     public init(name: String, url: String) throws(TargetError) {
-        try self.init(name: name, url: url[...], of: url)
+        try self.init(name: name, url: url[...])
     }
 
-    private init(name: String, url: Substring, of setting: String) throws(TargetError) {
+    private init(name: String, url: Substring) throws(TargetError) {
         guard (1...Self.longestName).contains(name.utf8.count), name.utf8.allSatisfy(\.isNameCharacter) else {
             throw .badName(name)
         }
@@ -100,13 +110,20 @@ extension Target {
             scheme = known
             rest = parts.after
         }
-        guard let colon = rest.lastIndex(of: ":") else { throw .malformed(setting) }
-        let (host, port) = (rest[..<colon], rest[rest.index(after: colon)...])
-        guard (1...5).contains(port.utf8.count), port.utf8.allSatisfy(\.isDigit), let number = Int(port),
-            (1...65_535).contains(number)
-        else { throw .badPort(String(port)) }
+        var number = scheme.port
+        if rest.last != "]", let colon = rest.lastIndex(of: ":") {
+            number = try Self.port(rest[rest.index(after: colon)...])
+            rest = rest[..<colon]
+        }
         self.init(
-            name: name, host: try Self.checked(host: host), port: number, service: scheme.service, isTLS: scheme.isTLS)
+            name: name, host: try Self.checked(host: rest), port: number, service: scheme.service, isTLS: scheme.isTLS)
+    }
+
+    private static func port(_ text: Substring) throws(TargetError) -> Int {
+        guard (1...5).contains(text.utf8.count), text.utf8.allSatisfy(\.isDigit), let number = Int(text),
+            (1...65_535).contains(number)
+        else { throw .badPort(String(text)) }
+        return number
     }
 
     /// Checks the number of targets, and their names for duplicates.
@@ -159,7 +176,7 @@ extension Target {
 
 /// An invalid setting of a server.
 public enum TargetError: Error, Equatable, Sendable {
-    /// The text is not `NAME=[SCHEME://]HOST:PORT`.
+    /// The text is not `NAME=[SCHEME://]HOST[:PORT]`.
     case malformed(String)
     case badName(String)
     case duplicateName(String)
@@ -173,7 +190,7 @@ extension TargetError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .malformed(let text):
-            "the target \(shown(text)) is not NAME=HOST:PORT, such as broker=mqtts://mqtt.example.com:8883"
+            "the target \(shown(text)) is not NAME=HOST[:PORT], such as broker=mqtts://mqtt.example.com:8883"
         case .badName(let text):
             "the name \(shown(text)) of a target must be 1 to \(Target.longestName) letters, digits, - and _"
         case .duplicateName(let text):

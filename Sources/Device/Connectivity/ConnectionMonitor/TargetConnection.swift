@@ -6,6 +6,7 @@ import Synchronization
 /// Keeps a connection to a target. The states are those of Network.framework's `NWConnection`.
 ///
 /// - `waiting`: no connection yet in this network. `failed`: the connection was lost. Both retry until `ready`.
+/// - `cancelled`: the connection was closed on request. It opens again after a pause, unless it was stopped.
 /// - A regular close by the server is not a failure as long as the server accepts a new connection.
 public final class TargetConnection: Sendable {
     public let target: Target
@@ -41,7 +42,7 @@ public final class TargetConnection: Sendable {
             eventLoop: loop)
     }
 
-    deinit { cancel() }
+    deinit { stop() }
 
     /// State of the connection, readable from any thread.
     public var status: ConnectionStatus { shared.value }
@@ -54,7 +55,7 @@ public final class TargetConnection: Sendable {
         }
     }
 
-    /// Connects through a network. Reconnects after a loss, until ``suspend()`` or ``cancel()``.
+    /// Connects through a network. Reconnects after a loss, until ``suspend()`` or ``stop()``.
     /// - Parameter keepAliveFactor: factor of the keep-alive's idle time and of the interval of application pings, 1 or
     ///   more. A metered network gets less traffic and detects a dead path later.
     public func start(through network: InterfaceNetwork, keepAliveFactor: Int = 1) {
@@ -67,8 +68,11 @@ public final class TargetConnection: Sendable {
     /// Drops the connection until the next start, as without a network.
     public func suspend() { onLoop { $0.handle(.noNetwork) } }
 
-    /// Closes the connection and stops reconnecting.
+    /// Closes the connection, and reconnects after a pause as after a loss.
     public func cancel() { onLoop { $0.handle(.cancel) } }
+
+    /// Closes the connection for good.
+    public func stop() { onLoop { $0.handle(.stop) } }
 
     /// Checks if the other side answers now. Sends nothing if the other side was heard recently. Concurrent callers
     /// share one attempt. A refusal, a reset or a wrong certificate proves that the network reaches the server.

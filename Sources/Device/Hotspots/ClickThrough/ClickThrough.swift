@@ -14,11 +14,12 @@ public struct ClickThrough {
     private static let pause = Duration.seconds(1)
     private static let lookLimit = Duration.seconds(5)
     private static let retryAfter = 60
+    private static let notAsked = "no question was asked"
 
     private let group: any EventLoopGroup
     private let clock: any Clock<Duration>
     /// The page with an open question to the user.
-    private var pending: (visit: PortalVisit, form: PortalPage.Form, network: CaptiveNetwork)?
+    private var pending: (visit: PortalVisit, form: PortalPage.Form, network: JoinedNetwork, dialogue: Dialogue)?
 
     /// - Parameter clock: measures the pauses between checks.
     public init(on group: any EventLoopGroup, clock: any Clock<Duration> = ContinuousClock()) {
@@ -33,13 +34,14 @@ public struct ClickThrough {
         case .filterScanList(let networks): .serves(networks.filter { $0.security.isOpenToAll }.map(\.bssid))
         case .evaluate(let network): .evaluated(await evaluate(network))
         case .authenticate(let network): .signIn(await signIn(network))
+        case .presentUI: pending.map { .presents($0.dialogue) } ?? .signIn(.failure(reason: Self.notAsked))
         case .answer(let values): .signIn(await goOn(values))
         case .maintain(let network, _): .maintained(await maintain(network))
         case .logoff: .loggedOff
         }
     }
 
-    private func evaluate(_ network: CaptiveNetwork) async -> Confidence {
+    private func evaluate(_ network: JoinedNetwork) async -> Confidence {
         guard let url = network.signInPage, let visit = try? await PortalVisit(url, through: way(network)) else {
             return .none
         }
@@ -51,7 +53,7 @@ public struct ClickThrough {
         }
     }
 
-    private mutating func signIn(_ network: CaptiveNetwork) async -> SignInResult {
+    private mutating func signIn(_ network: JoinedNetwork) async -> SignInResult {
         guard let url = network.signInPage else { return .failure(reason: "the network has no sign-in page") }
         let visit: PortalVisit
         do {
@@ -63,7 +65,7 @@ public struct ClickThrough {
     }
 
     /// Completes one page after the other until the network is open or a user is needed.
-    private mutating func walk(_ start: PortalVisit, _ network: CaptiveNetwork) async -> SignInResult {
+    private mutating func walk(_ start: PortalVisit, _ network: JoinedNetwork) async -> SignInResult {
         var visit = start
         for _ in 0..<Self.steps {
             do {
@@ -85,25 +87,28 @@ public struct ClickThrough {
     }
 
     private mutating func ask(
-        _ form: PortalPage.Form, _ visit: PortalVisit, _ network: CaptiveNetwork
+        _ form: PortalPage.Form, _ visit: PortalVisit, _ network: JoinedNetwork
     ) -> SignInResult {
         // Asks only if the answers go to the right host.
         guard visit.maySend(form) else { return .failure(reason: PortalVisit.Failure.elsewhere.description) }
-        pending = (visit, form, network)
-        return .uiRequired(
+        pending = (
+            visit, form, network,
             Dialogue(
                 title: title(of: visit), message: "The network \(network.ssid) asks you to sign in.",
-                url: visit.shownAddress.description, fields: form.questions))
+                url: visit.shownAddress.description, fields: form.questions)
+        )
+        return .uiRequired(nil)
     }
 
-    private mutating func show(_ visit: PortalVisit, _ network: CaptiveNetwork) -> SignInResult {
-        pending = (visit, PortalPage.Form(), network)
-        return .uiRequired(
+    private mutating func show(_ visit: PortalVisit, _ network: JoinedNetwork) -> SignInResult {
+        pending = (
+            visit, PortalPage.Form(), network,
             Dialogue(
                 title: title(of: visit),
-                message:
-                    "The network \(network.ssid) asks for a choice or a payment that the device cannot make.",
-                url: visit.shownAddress.description))
+                message: "The network \(network.ssid) asks for a choice or a payment that the device cannot make.",
+                url: visit.shownAddress.description)
+        )
+        return .uiRequired(nil)
     }
 
     private func title(of visit: PortalVisit) -> String {
@@ -112,9 +117,7 @@ public struct ClickThrough {
     }
 
     private mutating func goOn(_ values: [String: Secret]) async -> SignInResult {
-        guard let (before, form, network) = pending else {
-            return .failure(reason: "no question was asked")
-        }
+        guard let (before, form, network, _) = pending else { return .failure(reason: Self.notAsked) }
         pending = nil
         var visit = before
         if !form.fields.isEmpty {
@@ -131,12 +134,12 @@ public struct ClickThrough {
         return form.fields.isEmpty ? .failure(reason: "the network stays closed") : await walk(visit, network)
     }
 
-    private func maintain(_ network: CaptiveNetwork) async -> MaintainResult {
+    private func maintain(_ network: JoinedNetwork) async -> MaintainResult {
         await isOpen(network) ?? true ? .success(next: nil) : .authenticationRequired
     }
 
     /// - Returns: nil without a probe. The agent then checks for internet access.
-    private func isOpen(_ network: CaptiveNetwork) async -> Bool? {
+    private func isOpen(_ network: JoinedNetwork) async -> Bool? {
         guard let source = network.probe?.source else { return nil }
         for look in 1...Self.looks {
             let found = await OnlineValidator(source: source).look(through: way(network), within: Self.lookLimit)
@@ -146,7 +149,7 @@ public struct ClickThrough {
         return false
     }
 
-    private func way(_ network: CaptiveNetwork) -> InterfaceNetwork {
+    private func way(_ network: JoinedNetwork) -> InterfaceNetwork {
         guard !network.nameServers.isEmpty else { return InterfaceNetwork(interface: network.interface, on: group) }
         let way = InterfaceNetwork(interface: network.interface, on: group, announcements: .supplied)
         way.setAnnouncements(NetworkAnnouncements(nameServers: network.nameServers.map { NameServer($0) }))
@@ -154,12 +157,12 @@ public struct ClickThrough {
     }
 }
 
-extension CaptiveNetwork {
+extension JoinedNetwork {
     /// URL of the sign-in page. Prefers the URL from the API to a redirection (RFC 8908, 4.1).
     fileprivate var signInPage: String? { api?.userPortal ?? portal }
 }
 
-extension CaptiveNetwork.Probe {
+extension JoinedNetwork.Probe {
     fileprivate var source: ValidationSource? {
         switch expected {
         case .status(let status): try? ValidationSource(url: url, status: "\(status)")

@@ -1,6 +1,6 @@
 import AppProtocol
 
-/// A provider's question to a user.
+/// A provider's question to a user: a web address, fields, or both.
 public struct Dialogue: Sendable, Equatable {
     public var title: String
     public var message: String

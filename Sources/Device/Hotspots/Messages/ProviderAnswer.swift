@@ -8,6 +8,8 @@ public enum ProviderAnswer: Sendable, Equatable {
     case evaluated(Confidence)
     /// Answers `authenticate` and `answer`.
     case signIn(SignInResult)
+    /// Answers `presentUI`.
+    case presents(Dialogue)
     case maintained(MaintainResult)
     case loggedOff
 }
@@ -27,8 +29,8 @@ public enum SignInResult: Sendable, Equatable {
     ///   - maintainIn: seconds until maintenance; nil for the agent's own interval.
     ///   - session: data for the provider's later `maintain` and `logoff`.
     case success(maintainIn: Int?, session: Secret?)
-    /// The agent must ask the user, then send `answer`.
-    case uiRequired(Dialogue)
+    /// The agent must ask the user, then send `answer`. Without a dialogue, the agent sends `presentUI` first.
+    case uiRequired(Dialogue?)
     /// - Parameter retryAfter: seconds until a retry; nil for the agent's own interval.
     case temporaryFailure(retryAfter: Int?)
     case failure(reason: String)
@@ -73,6 +75,7 @@ extension ProviderAnswer {
         case .filterScanList: .serves(try body(ServesBody.self).bssids.map(\.bssid))
         case .evaluate: .evaluated(try body(ConfidenceBody.self).confidence)
         case .authenticate, .answer: .signIn(try body(SignInResult.self))
+        case .presentUI: .presents(try body(Dialogue.self))
         case .maintain: .maintained(try body(MaintainResult.self))
         case .logoff: .loggedOff
         }
@@ -142,6 +145,7 @@ private struct AnswerLine: Encodable {
         case .evaluated(let confidence):
             try container.encode(ConfidenceBody(confidence: confidence), forKey: .body)
         case .signIn(let result): try container.encode(result, forKey: .body)
+        case .presents(let dialogue): try container.encode(dialogue, forKey: .body)
         case .maintained(let result): try container.encode(result, forKey: .body)
         }
     }
@@ -177,7 +181,7 @@ extension Confidence: Codable {}
 
 extension SignInResult: Codable {
     private enum CodingKeys: String, CodingKey {
-        case result, maintainIn, session, retryAfter, reason
+        case result, maintainIn, session, title, retryAfter, reason
     }
 
     private enum Name: String, Codable {
@@ -192,7 +196,7 @@ extension SignInResult: Codable {
                 maintainIn: try container.seconds(forKey: .maintainIn),
                 session: try container.secretIfPresent(
                     forKey: .session, ofLength: 0...ProviderLimits.sessionLength))
-        case .uiRequired: self = .uiRequired(try Dialogue(from: decoder))
+        case .uiRequired: self = .uiRequired(container.contains(.title) ? try Dialogue(from: decoder) : nil)
         case .temporaryFailure: self = .temporaryFailure(retryAfter: try container.seconds(forKey: .retryAfter))
         case .failure:
             self = .failure(
@@ -209,7 +213,7 @@ extension SignInResult: Codable {
             try container.encodeIfPresent(session?.text, forKey: .session)
         case .uiRequired(let dialogue):
             try container.encode(Name.uiRequired, forKey: .result)
-            try dialogue.encode(to: encoder)
+            try dialogue?.encode(to: encoder)
         case .temporaryFailure(let retryAfter):
             try container.encode(Name.temporaryFailure, forKey: .result)
             try container.encodeIfPresent(retryAfter, forKey: .retryAfter)

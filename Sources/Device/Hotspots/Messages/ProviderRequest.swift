@@ -11,18 +11,20 @@ public struct ProviderRequest: Sendable, Equatable {
         case hello
         /// Asks which of these networks it may serve, without network access.
         case filterScanList([ScannedHotspot])
-        /// Asks if it can sign in to this network, which the device has joined.
-        case evaluate(CaptiveNetwork)
-        case authenticate(CaptiveNetwork)
-        /// The user's input by field name, after `uiRequired` in the same connection.
+        /// Asks how sure the provider is that this network, which the device has joined, is its own.
+        case evaluate(JoinedNetwork)
+        case authenticate(JoinedNetwork)
+        /// Asks for the web address or the dialogue for the user, after `uiRequired` in the same connection.
+        case presentUI(JoinedNetwork)
+        /// The user has finished: input by field name, in the same connection.
         case answer([String: Secret])
         /// Checks and prolongs the sign-in, using the provider's session data.
-        case maintain(CaptiveNetwork, session: Secret?)
-        case logoff(CaptiveNetwork, session: Secret?)
+        case maintain(JoinedNetwork, session: Secret?)
+        case logoff(JoinedNetwork, session: Secret?)
     }
 
     public enum Kind: String, Sendable, CaseIterable {
-        case hello, filterScanList, evaluate, authenticate, answer, maintain, logoff
+        case hello, filterScanList, evaluate, authenticate, presentUI, answer, maintain, logoff
     }
 
     public var kind: Kind { content.kind }
@@ -35,6 +37,7 @@ extension ProviderRequest.Content {
         case .filterScanList: .filterScanList
         case .evaluate: .evaluate
         case .authenticate: .authenticate
+        case .presentUI: .presentUI
         case .answer: .answer
         case .maintain: .maintain
         case .logoff: .logoff
@@ -69,6 +72,7 @@ extension ProviderRequest.Content: RequestContent {
         case .filterScanList: self = .filterScanList(try body(ScanListBody.self).networks)
         case .evaluate: self = .evaluate(try body(NetworkBody.self).network)
         case .authenticate: self = .authenticate(try body(NetworkBody.self).network)
+        case .presentUI: self = .presentUI(try body(NetworkBody.self).network)
         case .answer: self = .answer(try body(ValuesBody.self).values)
         case .maintain:
             let body = try body(NetworkBody.self)
@@ -83,7 +87,7 @@ extension ProviderRequest.Content: RequestContent {
         switch self {
         case .hello: break
         case .filterScanList(let networks): try line.encode(ScanListBody(networks: networks), forKey: .body)
-        case .evaluate(let network), .authenticate(let network):
+        case .evaluate(let network), .authenticate(let network), .presentUI(let network):
             try line.encode(NetworkBody(network: network, session: nil), forKey: .body)
         case .answer(let values): try line.encode(ValuesBody(values: values), forKey: .body)
         case .maintain(let network, let session), .logoff(let network, let session):
@@ -97,7 +101,7 @@ private struct ScanListBody: Codable {
 }
 
 private struct NetworkBody: Codable {
-    let network: CaptiveNetwork
+    let network: JoinedNetwork
     let session: Secret?
 
     private enum CodingKeys: String, CodingKey {

@@ -3,7 +3,7 @@ import AppProtocol
 import NIOCore
 import Synchronization
 
-/// Signs in to captive networks through the host's providers.
+/// Lets the host's providers evaluate networks, and signs in through them.
 public final class Hotspots: Sendable {
     private let connector: HostConnector
     private let settings: HotspotSettings
@@ -52,13 +52,16 @@ public final class Hotspots: Sendable {
     public var status: HotspotStatus { snapshot.status.withLock { $0 } }
 
     /// Reports a captive network. This refutes a claimed sign-in, so the check must have begun after the claim.
-    public func captiveFound(_ network: CaptiveNetwork, name: NetworkName) { receive(.captive(network, name)) }
+    public func captiveFound(_ network: JoinedNetwork, name: NetworkName) { receive(.captive(network, name)) }
 
-    /// Reports internet access. Resumes an earlier sign-in at this network.
-    public func onlineFound(_ network: CaptiveNetwork, name: NetworkName) { receive(.online(network, name)) }
+    /// Reports internet access. Resumes an earlier sign-in at this network, or lets providers evaluate it.
+    public func onlineFound(_ network: JoinedNetwork, name: NetworkName) { receive(.online(network, name)) }
+
+    /// Reports a network without a portal and without internet access. Lets providers evaluate it.
+    public func offlineFound(_ network: JoinedNetwork, name: NetworkName) { receive(.offline(network, name)) }
 
     /// Starts maintenance, because the session ends soon and can be extended.
-    public func sessionEnds(_ network: CaptiveNetwork, name: NetworkName) { receive(.ending(network, name)) }
+    public func sessionEnds(_ network: JoinedNetwork, name: NetworkName) { receive(.ending(network, name)) }
 
     /// Reports that the network is no longer used. Keeps its session for ``HotspotSettings/heldFor``.
     public func networkLeft() { receive(.left) }
@@ -240,24 +243,24 @@ struct RememberedProviders: Sendable {
 
     var count: Int { entries.count }
 
-    func provider(of network: CaptiveNetwork) -> String? { entries.first { $0.isOf(network) }?.provider }
+    func provider(of network: JoinedNetwork) -> String? { entries.first { $0.isOf(network) }?.provider }
 
-    mutating func remember(_ provider: String, for network: CaptiveNetwork) {
+    mutating func remember(_ provider: String, for network: JoinedNetwork) {
         forget(network)
         entries.append(RememberedProvider(ssid: network.ssid, security: network.security, provider: provider))
         if entries.count > limit { entries.removeFirst(entries.count - limit) }
     }
 
-    mutating func forget(_ network: CaptiveNetwork) { entries.removeAll { $0.isOf(network) } }
+    mutating func forget(_ network: JoinedNetwork) { entries.removeAll { $0.isOf(network) } }
 }
 
 extension RememberedProvider {
-    fileprivate func isOf(_ network: CaptiveNetwork) -> Bool {
+    fileprivate func isOf(_ network: JoinedNetwork) -> Bool {
         ssid == network.ssid && security == network.security
     }
 }
 
-extension CaptiveNetwork {
+extension JoinedNetwork {
     /// Compares the networks, not their access points.
-    func isSame(as other: CaptiveNetwork) -> Bool { ssid == other.ssid && security == other.security }
+    func isSame(as other: JoinedNetwork) -> Bool { ssid == other.ssid && security == other.security }
 }

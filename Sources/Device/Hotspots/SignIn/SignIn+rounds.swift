@@ -8,7 +8,7 @@ extension SignIn {
         guard let network else { return }
         round = Round()
         if let provider = remembered.provider(of: network.facts), !switchedOff.contains(provider) {
-            authenticate(provider, now)
+            attempt(provider, now)
         } else {
             list(now)
         }
@@ -23,8 +23,9 @@ extension SignIn {
     mutating func listed(_ connection: ConnectionID, _ list: ProviderList, _ now: Instant) {
         guard case .listing(connection, _) = phase else { return }
         let names = list.names.filter { !round.tried.contains($0) && !switchedOff.contains($0) }
-        if list.names.isEmpty { problem = "there are no providers" }
-        if !list.names.isEmpty, switchedOff.isSuperset(of: list.names) { problem = "all providers are switched off" }
+        if finding == .captive, switchedOff.isSuperset(of: list.names) {
+            problem = list.names.isEmpty ? "there are no providers" : "all providers are switched off"
+        }
         evaluate(Evaluation(waiting: names), now)
     }
 
@@ -35,7 +36,7 @@ extension SignIn {
         while evaluation.asked.count < max(settings.parallel, 1), !evaluation.waiting.isEmpty {
             let provider = evaluation.waiting.removeFirst()
             evaluation.asked.append(
-                Evaluation.Question(
+                Question(
                     connection: open(provider, .evaluate(network.facts)), provider: provider,
                     until: now + settings.evaluateLimit))
         }
@@ -52,7 +53,7 @@ extension SignIn {
     /// Tries the next provider. If none is left, evaluates all providers, or ends the round if that was done.
     mutating func tryNext(_ now: Instant) {
         if !round.line.isEmpty {
-            authenticate(round.line.removeFirst(), now)
+            attempt(round.line.removeFirst(), now)
         } else if !round.isEvaluated {
             list(now)
         } else {
@@ -61,10 +62,26 @@ extension SignIn {
     }
 
     mutating func endRound(_ now: Instant) {
+        guard finding != .online || round.isTemporary else {
+            phase = .waiting(until: nil)
+            return
+        }
         failedRounds += 1
         let usual = round.isTemporary ? settings.waits.wait(after: failedRounds - 1) : settings.waits.last
         let wait = min(max(usual, round.retryAfter ?? .zero), settings.waits.last)
         phase = .waiting(until: now + wait)
+    }
+
+    /// Asks the provider to sign in. If the network is online, first asks whether an earlier sign-in still holds.
+    private mutating func attempt(_ provider: String, _ now: Instant) {
+        guard finding == .online, let network else {
+            authenticate(provider, now)
+            return
+        }
+        round.tried.insert(provider)
+        let connection = open(provider, .maintain(network.facts, session: nil))
+        phase = .authenticating(
+            Attempt(connection: connection, provider: provider, isResuming: true), until: now + settings.maintainLimit)
     }
 
     mutating func authenticate(_ provider: String, _ now: Instant) {
@@ -83,7 +100,11 @@ extension SignIn {
                 Session(
                     provider: attempt.provider, token: token, start: now,
                     maintainAt: now + maintainInterval(maintainIn)))
-        case .uiRequired(let dialogue): present(dialogue, attempt, now)
+        case .uiRequired(let dialogue?): present(dialogue, attempt, now)
+        case .uiRequired(nil):
+            guard let network else { return }
+            emit(.ask(attempt.connection, .presentUI(network.facts)))
+            phase = .authenticating(attempt, until: now + settings.authenticateLimit)
         case .temporaryFailure(let seconds):
             emit(.end(attempt.connection))
             reportProblem(attempt.provider, "it cannot sign in now")
@@ -119,6 +140,11 @@ extension SignIn {
             phase = .resting
             return
         }
+        finish(attempt, values, now)
+    }
+
+    /// Reports to the provider that the user has finished.
+    mutating func finish(_ attempt: Attempt, _ values: [String: Secret], _ now: Instant) {
         emit(.ask(attempt.connection, .answer(values)))
         phase = .authenticating(attempt, until: now + settings.authenticateLimit)
     }
@@ -143,19 +169,36 @@ extension SignIn {
             evaluate(evaluation, now)
         case (.authenticating(let attempt, _), .signIn(let result)) where attempt.connection == connection:
             handleAnswer(attempt, result, now)
-        case (.maintaining(var session, connection, _), .maintained(let result)):
+        case (.authenticating(let attempt, _), .presents(let dialogue)) where attempt.connection == connection:
+            present(dialogue, attempt, now)
+        case (.authenticating(let attempt, _), .maintained(let result))
+        where attempt.connection == connection && attempt.isResuming:
+            emit(.end(connection))
+            resumed(attempt, result, now)
+        case (.maintaining(var session, let asked), .maintained(let result)) where asked?.connection == connection:
             emit(.end(connection))
             switch result {
             case .success(let next):
                 session.failures = 0
                 session.maintainAt = now + maintainInterval(next)
-                phase = .authenticated(session)
+                phase = .maintaining(session, asked: nil)
             case .authenticationRequired: renew(session, now)
             }
         case (.loggingOff(connection, _), .loggedOff):
             emit(.end(connection))
             phase = .resting
         default: break
+        }
+    }
+
+    private mutating func resumed(_ attempt: Attempt, _ result: MaintainResult, _ now: Instant) {
+        switch result {
+        case .success(let next):
+            var session = Session(
+                provider: attempt.provider, token: nil, start: now, maintainAt: now + maintainInterval(next))
+            confirm(&session)
+            phase = .maintaining(session, asked: nil)
+        case .authenticationRequired: authenticate(attempt.provider, now)
         }
     }
 
@@ -174,7 +217,8 @@ extension SignIn {
         case .authenticating(let attempt, _) where attempt.connection == connection,
             .presentingUI(let attempt, _, _) where attempt.connection == connection:
             attemptFailed(attempt, fault.description, now)
-        case .maintaining(let session, connection, _): maintainFailed(session, fault, now)
+        case .maintaining(let session, let asked) where asked?.connection == connection:
+            maintainFailed(session, fault, now)
         case .loggingOff(connection, _): phase = .resting
         default: break
         }
@@ -188,16 +232,19 @@ extension SignIn {
                 emit(.end(question.connection))
                 failed(question.connection, .timedOut, now)
             }
-        case .listing(let connection, _), .maintaining(_, let connection, _), .loggingOff(let connection, _):
+        case .listing(let connection, _), .loggingOff(let connection, _):
             emit(.end(connection))
             failed(connection, .timedOut, now)
+        case .maintaining(_, let asked?):
+            emit(.end(asked.connection))
+            failed(asked.connection, .timedOut, now)
         case .authenticating(let attempt, _):
             emit(.end(attempt.connection))
             failed(attempt.connection, .timedOut, now)
         case .presentingUI(let attempt, _, _):
             emit(.end(attempt.connection))
             attemptFailed(attempt, "the user did not answer in time", now)
-        case .authenticated(let session): maintain(session, now)
+        case .authenticated(let session), .maintaining(let session, asked: nil): maintain(session, now)
         case .waiting: startRound(now)
         case .inactive, .resting: break
         }
@@ -206,7 +253,8 @@ extension SignIn {
     mutating func maintain(_ session: Session, _ now: Instant) {
         guard let network else { return }
         let connection = open(session.provider, .maintain(network.facts, session: session.token))
-        phase = .maintaining(session, connection, until: now + settings.maintainLimit)
+        let asked = Question(connection: connection, provider: session.provider, until: now + settings.maintainLimit)
+        phase = .maintaining(session, asked: asked)
     }
 
     /// Handles a failed maintenance. The network may still be open: the agent's probes decide.
@@ -215,7 +263,7 @@ extension SignIn {
         var session = session
         session.failures += 1
         session.maintainAt = now + settings.waits.wait(after: session.failures - 1)
-        phase = .authenticated(session)
+        phase = .maintaining(session, asked: nil)
     }
 
     func maintainInterval(_ seconds: Int?) -> Duration {
@@ -224,7 +272,7 @@ extension SignIn {
 }
 
 extension SignIn.Evaluation {
-    fileprivate mutating func removeQuestion(_ connection: SignIn.ConnectionID) -> Question? {
+    fileprivate mutating func removeQuestion(_ connection: SignIn.ConnectionID) -> SignIn.Question? {
         asked.firstIndex { $0.connection == connection }.map { asked.remove(at: $0) }
     }
 }

@@ -6,9 +6,11 @@ struct SignIn: Sendable {
     typealias ConnectionID = Int
 
     enum Event: Sendable {
-        case captive(CaptiveNetwork, NetworkName)
-        case online(CaptiveNetwork, NetworkName)
-        case ending(CaptiveNetwork, NetworkName)
+        case captive(JoinedNetwork, NetworkName)
+        case online(JoinedNetwork, NetworkName)
+        /// A check found neither a portal nor internet access.
+        case offline(JoinedNetwork, NetworkName)
+        case ending(JoinedNetwork, NetworkName)
         case left
         case logOff
         case listed(ConnectionID, ProviderList)
@@ -34,22 +36,30 @@ struct SignIn: Sendable {
         case evaluating(Evaluation)
         case authenticating(Attempt, until: Instant)
         case presentingUI(Attempt, PortalRequest, until: Instant)
+        /// The provider reports success. A check must confirm it.
         case authenticated(Session)
-        case maintaining(Session, ConnectionID, until: Instant)
+        /// The provider keeps the network signed in. `asked` is the pending request; nil between requests.
+        case maintaining(Session, asked: Question?)
         case loggingOff(ConnectionID, until: Instant)
-        /// All providers failed. The next round starts at `until`.
-        case waiting(until: Instant)
+        /// No provider claims the network, or all failed. The next round starts at `until`; if nil, only when the
+        /// network becomes captive or a provider is enabled.
+        case waiting(until: Instant?)
         /// Attempts in this network have ended, because the user refused or the device has logged off.
         case resting
     }
 
-    struct Evaluation: Sendable {
-        struct Question: Sendable {
-            let connection: ConnectionID
-            let provider: String
-            let until: Instant
-        }
+    /// Result of the agent's last check of the network.
+    enum Finding: Sendable {
+        case captive, online, offline
+    }
 
+    struct Question: Sendable {
+        let connection: ConnectionID
+        let provider: String
+        let until: Instant
+    }
+
+    struct Evaluation: Sendable {
         var asked: [Question] = []
         var waiting: [String]
         var claims: [(provider: String, confidence: Confidence)] = []
@@ -58,6 +68,8 @@ struct SignIn: Sendable {
     struct Attempt: Sendable {
         let connection: ConnectionID
         let provider: String
+        /// True while the provider is asked whether an earlier sign-in still holds.
+        var isResuming = false
         var dialogues = 0
     }
 
@@ -73,7 +85,7 @@ struct SignIn: Sendable {
 
     /// Session of a lost network, kept because the device may come back.
     struct HeldSession: Sendable {
-        let network: CaptiveNetwork
+        let network: JoinedNetwork
         let session: Session
         let since: Instant
     }
@@ -90,7 +102,8 @@ struct SignIn: Sendable {
 
     let settings: HotspotSettings
     var phase = Phase.inactive
-    var network: (facts: CaptiveNetwork, name: NetworkName)?
+    var network: (facts: JoinedNetwork, name: NetworkName)?
+    var finding = Finding.captive
     var round = Round()
     /// Consecutive rounds without a sign-in.
     var failedRounds = 0
@@ -118,6 +131,7 @@ struct SignIn: Sendable {
         switch event {
         case .captive(let facts, let name): captiveFound(facts, name, now)
         case .online(let facts, let name): onlineFound(facts, name, now)
+        case .offline(let facts, let name): offlineFound(facts, name, now)
         case .ending(let facts, let name): sessionEnds(facts, name, now)
         case .left: leave(now)
         case .logOff: logOff(now)
@@ -158,19 +172,32 @@ struct SignIn: Sendable {
 // The agent's findings about the network.
 
 extension SignIn {
-    mutating func captiveFound(_ facts: CaptiveNetwork, _ name: NetworkName, _ now: Instant) {
+    mutating func captiveFound(_ facts: JoinedNetwork, _ name: NetworkName, _ now: Instant) {
         if let network, !network.facts.isSame(as: facts) { leave(now) }
         network = (facts, name)
+        if finding != .captive { endOutdatedRound() }
+        finding = .captive
         // The earlier sessions of a captive network have ended.
         held.removeAll { $0.network.isSame(as: facts) }
         switch phase {
         case .inactive: startRound(now)
         case .authenticated(let session): lost(session, now)
-        case .maintaining(let session, let connection, _):
-            emit(.end(connection))
+        case .maintaining(let session, let asked):
+            if let asked { emit(.end(asked.connection)) }
             lost(session, now)
         case .listing, .evaluating, .authenticating, .presentingUI, .loggingOff, .waiting, .resting: break
         }
+    }
+
+    /// Ends a round that a new finding makes pointless. A sign-in continues.
+    private mutating func endOutdatedRound() {
+        switch phase {
+        case .listing, .evaluating, .waiting: break
+        case .authenticating(let attempt, _) where attempt.isResuming: break
+        case .inactive, .authenticating, .presentingUI, .authenticated, .maintaining, .loggingOff, .resting: return
+        }
+        endConversations()
+        phase = .inactive
     }
 
     /// Handles a network that is captive although the provider reported success.
@@ -199,33 +226,57 @@ extension SignIn {
         tryNext(now)
     }
 
-    mutating func onlineFound(_ facts: CaptiveNetwork, _ name: NetworkName, _ now: Instant) {
+    mutating func onlineFound(_ facts: JoinedNetwork, _ name: NetworkName, _ now: Instant) {
         if let network, !network.facts.isSame(as: facts) { leave(now) }
+        let hasOpened = finding != .online
+        if hasOpened { endOutdatedRound() }
+        finding = .online
         switch phase {
         case .authenticated(var session):
             confirm(&session)
-            phase = .authenticated(session)
-        case .maintaining(var session, let connection, let until):
+            phase = .maintaining(session, asked: nil)
+        case .maintaining(var session, let asked):
             confirm(&session)
-            phase = .maintaining(session, connection, until: until)
-        case .listing, .evaluating, .presentingUI, .waiting:
-            // The network has opened in another way.
-            endConversations()
-            phase = .inactive
+            phase = .maintaining(session, asked: asked)
+        case .presentingUI(let attempt, let request, _) where hasOpened: opened(attempt, request, now)
+        case .inactive: goOn(facts, name, now)
         // The provider may be about to report success.
         case .authenticating: break
-        case .inactive: goOn(facts, name, now)
-        case .loggingOff, .resting: break
+        case .listing, .evaluating, .presentingUI, .loggingOff, .waiting, .resting: break
         }
     }
 
-    /// Resumes the session of a network to which the device has returned.
-    private mutating func goOn(_ facts: CaptiveNetwork, _ name: NetworkName, _ now: Instant) {
-        guard let index = held.firstIndex(where: { $0.network.isSame(as: facts) }) else { return }
-        let back = held.remove(at: index)
-        guard now - back.since <= settings.heldFor else { return }
+    /// Handles a network that has opened during a question to the user.
+    private mutating func opened(_ attempt: Attempt, _ request: PortalRequest, _ now: Instant) {
+        if request.fields.isEmpty {
+            // The user has finished on the web page.
+            finish(attempt, [:], now)
+        } else {
+            emit(.end(attempt.connection))
+            startRound(now)
+        }
+    }
+
+    /// Lets providers evaluate a network without internet access, unless a session of this network is held.
+    mutating func offlineFound(_ facts: JoinedNetwork, _ name: NetworkName, _ now: Instant) {
+        if let network, !network.facts.isSame(as: facts) { leave(now) }
+        let isHeld = held.contains { $0.network.isSame(as: facts) && now - $0.since <= settings.heldFor }
+        guard case .inactive = phase, !isHeld else { return }
         network = (facts, name)
-        phase = .authenticated(back.session)
+        finding = .offline
+        startRound(now)
+    }
+
+    /// Resumes the session of a network to which the device has returned. Without one, lets providers evaluate the
+    /// network.
+    private mutating func goOn(_ facts: JoinedNetwork, _ name: NetworkName, _ now: Instant) {
+        network = (facts, name)
+        let index = held.firstIndex { $0.network.isSame(as: facts) }
+        guard let back = index.map({ held.remove(at: $0) }), now - back.since <= settings.heldFor else {
+            startRound(now)
+            return
+        }
+        phase = .maintaining(back.session, asked: nil)
     }
 
     /// Keeps a confirmed session in case the device returns.
@@ -234,10 +285,10 @@ extension SignIn {
         var session: Session
         switch phase {
         case .authenticated(let current): session = current
-        case .maintaining(let current, _, _):
+        case .maintaining(let current, let asked):
             session = current
             // The maintenance was not finished, so it is due again.
-            session.maintainAt = now
+            if asked != nil { session.maintainAt = now }
         case .inactive, .listing, .evaluating, .authenticating, .presentingUI, .loggingOff, .waiting, .resting: return
         }
         guard session.isConfirmed else { return }
@@ -245,15 +296,15 @@ extension SignIn {
         if held.count > settings.heldSessions { held.removeFirst(held.count - settings.heldSessions) }
     }
 
-    mutating func sessionEnds(_ facts: CaptiveNetwork, _ name: NetworkName, _ now: Instant) {
-        guard case .authenticated(let session) = phase, session.isConfirmed, let network,
+    mutating func sessionEnds(_ facts: JoinedNetwork, _ name: NetworkName, _ now: Instant) {
+        guard case .maintaining(let session, asked: nil) = phase, session.isConfirmed, let network,
             network.facts.isSame(as: facts)
         else { return }
         self.network = (facts, name)
         maintain(session, now)
     }
 
-    private mutating func confirm(_ session: inout Session) {
+    mutating func confirm(_ session: inout Session) {
         guard !session.isConfirmed, let network else { return }
         session.isConfirmed = true
         failedRounds = 0
@@ -266,6 +317,7 @@ extension SignIn {
         endConversations()
         phase = .inactive
         network = nil
+        finding = .captive
         round = Round()
         failedRounds = 0
         problem = nil
@@ -274,7 +326,7 @@ extension SignIn {
     mutating func logOff(_ now: Instant) {
         let session: Session
         switch phase {
-        case .authenticated(let current), .maintaining(let current, _, _): session = current
+        case .authenticated(let current), .maintaining(let current, _): session = current
         case .inactive, .listing, .evaluating, .authenticating, .presentingUI, .loggingOff, .waiting, .resting: return
         }
         guard let network else { return }
@@ -304,7 +356,7 @@ extension SignIn {
             tryNext(now)
         // A network stays open after its provider is disabled.
         case .authenticated(let session) where providers.contains(session.provider),
-            .maintaining(let session, _, _) where providers.contains(session.provider):
+            .maintaining(let session, _) where providers.contains(session.provider):
             endConversations()
             phase = .inactive
         // A newly enabled provider may be able to sign in.
@@ -317,8 +369,8 @@ extension SignIn {
 
     private mutating func endConversations() {
         switch phase {
-        case .listing(let connection, _), .maintaining(_, let connection, _), .loggingOff(let connection, _):
-            emit(.end(connection))
+        case .listing(let connection, _), .loggingOff(let connection, _): emit(.end(connection))
+        case .maintaining(_, let asked): if let asked { emit(.end(asked.connection)) }
         case .evaluating(let evaluation): for question in evaluation.asked { emit(.end(question.connection)) }
         case .authenticating(let attempt, _), .presentingUI(let attempt, _, _): emit(.end(attempt.connection))
         case .inactive, .authenticated, .waiting, .resting: break
@@ -331,10 +383,12 @@ extension SignIn {
         switch phase {
         case .inactive, .resting: nil
         case .listing(_, let until), .authenticating(_, let until), .presentingUI(_, _, let until),
-            .maintaining(_, _, let until), .loggingOff(_, let until), .waiting(let until):
+            .loggingOff(_, let until):
             until
+        case .waiting(let until): until
         case .evaluating(let evaluation): evaluation.asked.map(\.until).min()
         case .authenticated(let session): session.maintainAt
+        case .maintaining(let session, let asked): asked?.until ?? session.maintainAt
         }
     }
 
@@ -358,13 +412,16 @@ extension SignIn {
     private var isTryingWhereCaptive: Bool {
         switch phase {
         case .inactive, .listing, .evaluating, .authenticating, .authenticated, .maintaining: true
-        case .presentingUI, .loggingOff, .waiting, .resting: false
+        case .waiting: finding != .captive
+        case .presentingUI, .loggingOff, .resting: false
         }
     }
 
     private var portalState: Portal.State {
         switch phase {
-        case .inactive, .loggingOff, .waiting, .resting: .inactive
+        case .inactive, .loggingOff, .resting: .inactive
+        // The device uses a network as it is if it is online or no provider claims it.
+        case .waiting: finding == .online || round.tried.isEmpty && !round.isTemporary ? .authenticated : .inactive
         case .listing, .evaluating: .evaluating
         case .authenticating: .authenticating
         case .presentingUI: .presentingUI
@@ -377,12 +434,16 @@ extension SignIn {
         switch phase {
         case .inactive, .loggingOff, .waiting, .resting, .listing, .evaluating: nil
         case .authenticating(let attempt, _), .presentingUI(let attempt, _, _): attempt.provider
-        case .authenticated(let session), .maintaining(let session, _, _): session.provider
+        case .authenticated(let session), .maintaining(let session, _): session.provider
         }
     }
 
     private var signingInUntil: Instant? {
         switch phase {
+        // A network that is not captive is judged by its checks.
+        case .listing where finding != .captive, .evaluating where finding != .captive,
+            .authenticating where finding != .captive, .presentingUI where finding != .captive:
+            nil
         case .inactive, .maintaining, .loggingOff, .waiting, .resting: nil
         case .listing(_, let until), .authenticating(_, let until), .presentingUI(_, _, let until):
             until + settings.handover

@@ -8,6 +8,8 @@ import Terminal
 
 struct DeviceView: Encodable {
     let deviceId: String
+    /// Name of the device; missing without one.
+    let deviceName: DeviceName?
     let online: Bool?
     let network: String?
     let signal: Int?
@@ -20,11 +22,13 @@ struct DeviceView: Encodable {
         (deviceId, online, network, signal) = (device.id, device.isOnline, device.status?.name, device.level)
         (lastSeen, risks, reason) = (device.lastSeen, device.risks, device.reason)
         firmware = device.status?.firmware.installed
+        deviceName = device.status?.network.deviceName
     }
 
     static func table(_ devices: [DeviceEntry], now: Timestamp) -> Table {
         var table = Table(columns: [
-            .init(title: "DEVICE", minimum: 12), .init(title: "ONLINE"), .init(title: "NETWORK", minimum: 8, rank: 3),
+            .init(title: "DEVICE", minimum: 12), .init(title: "NAME", minimum: 8, rank: 0), .init(title: "ONLINE"),
+            .init(title: "NETWORK", minimum: 8, rank: 3),
             .init(title: "SIGNAL", isRightAligned: true, rank: 2), .init(title: "LAST SEEN", minimum: 8, rank: 4),
             .init(title: "RISK", minimum: 10, rank: 5), .init(title: "REASON", minimum: 8, rank: 1),
         ])
@@ -34,7 +38,7 @@ struct DeviceView: Encodable {
                 Age.ago(milliseconds: now.millisecondsSince1970 - $0.millisecondsSince1970)
             }
             return [
-                .init(view.deviceId.printable),
+                .init(view.deviceId.printable), .init(view.deviceName?.description ?? ""),
                 view.online.map { $0 ? .init("yes", .green) : .init("no", .red) } ?? .init("unknown", .dim),
                 // Escape the device's texts, which are untrusted.
                 .init(view.network?.printable ?? ""), .init(view.signal.map { "\($0) dBm" } ?? ""),

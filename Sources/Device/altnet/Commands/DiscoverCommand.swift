@@ -1,3 +1,5 @@
+import AgentModel
+import AppProtocol
 import ArgumentParser
 import DNS
 import Terminal
@@ -53,6 +55,8 @@ private struct DiscoveryDocument: Encodable {
         let addresses: [String]
         /// ID of the device; missing if the device does not announce it.
         let deviceId: String?
+        /// Name of the device; missing if the device does not announce one.
+        let deviceName: DeviceName?
 
         init(_ instance: ServiceInstance) {
             name = instance.name
@@ -60,6 +64,7 @@ private struct DiscoveryDocument: Encodable {
             port = instance.port
             addresses = instance.addresses
             deviceId = instance.deviceId
+            deviceName = instance.deviceName
         }
     }
 }
@@ -78,8 +83,8 @@ struct DiscoveryView {
         ])
         table.rows = devices.map { device in
             [
-                "\(device.name.printable)", "\(device.host.description)", "\(device.addresses.first ?? "?")",
-                "\(String(device.port))", "\(device.deviceId ?? "?")",
+                "\(device.deviceName?.description ?? device.name.printable)", "\(device.host.description)",
+                "\(device.addresses.first ?? "?")", "\(String(device.port))", "\(device.deviceId ?? "?")",
             ]
         }
         return table.render(style)

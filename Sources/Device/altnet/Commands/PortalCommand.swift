@@ -110,6 +110,9 @@ struct PortalCommand: DeviceCommand {
 
     private func asked(_ request: PortalRequest, _ console: Console) throws -> [String: Secret] {
         var values: [String: Secret] = [:]
+        if request.fields.isEmpty, request.url != nil {
+            _ = try console.askText("Press Enter when you have finished there: ")
+        }
         for field in request.fields {
             let label = (field.label.isEmpty ? field.name : field.label).printable
             let optional = field.isRequired ? "" : " (optional)"
@@ -166,8 +169,10 @@ enum PortalView {
         let problem = status.problem.map { " The sign-in failed: \($0.printable)." } ?? ""
         return switch portal.state {
         case .inactive, .presentingUI: "\(ConnectivityDisplayText.wanted(portal)).\(problem)"
-        case .evaluating: "\(ConnectivityDisplayText.wanted(portal)). The device is searching for a hotspot provider."
+        case .evaluating: "The device is searching for a hotspot provider that knows this network."
         case .authenticating: "The device is signing in\(provider)."
+        case .authenticated where portal.isUnclaimed:
+            "No hotspot provider claims this network, so it is used as it is.\(problem)"
         case .authenticated, .maintaining:
             "The device is signed in\(provider)\(ConnectivityDisplayText.rest(of: portal))."
         }
@@ -175,7 +180,8 @@ enum PortalView {
 
     static func request(_ request: PortalRequest, _ style: Style) -> String {
         let words = [request.title] + request.message.split(whereSeparator: \.isNewline).map(String.init)
-        let url = request.url.map { ["Or open this page in a browser: \($0.printable)"] } ?? []
+        let open = request.fields.isEmpty ? "Open" : "Or open"
+        let url = request.url.map { ["\(open) this page in a browser: \($0.printable)"] } ?? []
         let asking = style.heading("\(request.provider.printable) asks for \(request.network.ssid):")
         return ([asking] + (words.map(\.printable) + url).map { "  " + $0 }).joined(separator: "\n")
     }

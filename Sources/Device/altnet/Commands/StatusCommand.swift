@@ -53,7 +53,9 @@ struct StatusView {
     private func headline(_ style: Style) -> String {
         let parts = [DisplayText.connection(status.network)] + ConnectivityDisplayText.beyond(status.network, now: now)
         let sentence = parts.map { style.paint($0.text, $0.paint) }.joined(separator: "; ")
-        guard let portal = status.network.connectivity?.portal, portal.wantsUser else { return sentence }
+        guard let connectivity = status.network.connectivity, let portal = connectivity.portal,
+            portal.wantsUser || portal.isUnclaimed && connectivity.internet == .captive
+        else { return sentence }
         let wanted = "\(ConnectivityDisplayText.wanted(portal)). Run 'altnet portal'."
         return sentence + "\n" + style.paint(wanted, .yellow)
     }
@@ -93,12 +95,16 @@ struct StatusView {
         if let standby = network.standby { facts.append(("Standby", "\(standby.ssid)")) }
         facts.append(("Backups", "\(status.backups.networks.count) of \(status.backups.max) stored"))
         if let preferred = status.backups.preferred { facts.append(("Preferred", "\(preferred.ssid)")) }
+        if let name = network.deviceName { facts.append(("Name", "\(name)")) }
         facts.append(("Device", "\(status.device.deviceId.printable), altnet \(status.device.firmware.printable)"))
         return facts
     }
 }
 
 extension Portal {
+    /// Whether no provider claims the network, so that it is used as it is.
+    var isUnclaimed: Bool { state == .authenticated && provider == nil }
+
     fileprivate var wantsUser: Bool {
         switch state {
         case .inactive, .presentingUI: true

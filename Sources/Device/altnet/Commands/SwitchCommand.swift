@@ -108,7 +108,7 @@ struct SwitchCommand: DeviceCommand {
 
     /// Whether to switch even if another uplink carries the traffic. Always true on the device itself.
     private func movesBeside(_ console: Console) throws -> Bool {
-        try besideUplink || connection.device.address(console) == nil
+        try besideUplink || !connection.device.isRemote(console)
     }
 
     /// Returns the end of a sentence about the uplink on which the traffic stays; empty if the traffic moves.
@@ -130,7 +130,7 @@ struct SwitchCommand: DeviceCommand {
     {
         let timeout = timeout ?? 120 + (confirmWithin ?? 0)
         // A command over the network proves that the new network works, unlike a command over the Unix socket.
-        let confirms = try confirmWithin != nil && connection.device.address(console) != nil
+        let confirms = try confirmWithin != nil && connection.device.isRemote(console)
         let movesBeside = try movesBeside(console)
         do {
             return try await console.showingProgress { progress in

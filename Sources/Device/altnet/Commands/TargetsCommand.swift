@@ -15,7 +15,8 @@ struct TargetsCommand: DeviceCommand {
               altnet targets --none
               altnet targets --reset
 
-            A server is NAME=[SCHEME://]HOST:PORT. The schemes are tcp, tls, http, https, mqtt and mqtts.
+            A server is NAME=[SCHEME://]HOST[:PORT]. The schemes are tcp (default), tls, http, https, mqtt and mqtts. \
+            The default port is 80; with https and tls 443, mqtt 1883, mqtts 8883.
             """)
 
     @OptionGroup var connection: ConnectionOptions

@@ -7,7 +7,7 @@ import KeyFile
 
 struct ProvisionCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "provision", abstract: "Give a new device its id, keys and first network.",
+        commandName: "provision", abstract: "Give a new device its id, keys, name and first network.",
         discussion: """
             Creates a random device id, local key and root key where missing. You can repeat it at any time, also \
             after a power cut. To set values instead, give codes: the pairing code that 'altnet pair' writes, and the \
@@ -19,6 +19,7 @@ struct ProvisionCommand: AsyncParsableCommand {
               printf '%s\\n' "$PAIR" "$WIFI" | altnet provision --from -
               altnet provision --ask                            scan the codes
               altnet provision --network HomeNet                asks for the password
+              altnet provision --name "Kitchen lamp"
               altnet provision --network Lab --address 10.1.2.3/16 --gateway 10.1.0.1
               altnet provision --boot /boot/firmware/altnet.conf
 
@@ -30,10 +31,10 @@ struct ProvisionCommand: AsyncParsableCommand {
             Does not ask for the server of the internet check, because a scanner may be typing: give --internet-check. \
             Without it, a line says so until the settings file has an answer.
 
-            A running agent gets only the network: it becomes the home network, and Wi-Fi switches to it, also beside \
-            a cable. Stop the agent to change anything else. As root, this command gives the state directory to its \
-            owner, or to the user of --owner. A root key elsewhere, as in \(AgentSettings.packagedRootKey), belongs to \
-            root, and systemd passes it to the agent.
+            A running agent gets only the name and the network. The network becomes the home network, and Wi-Fi \
+            switches to it, also beside a cable. Stop the agent to change anything else. As root, this command gives \
+            the state directory to its owner, or to the user of --owner. A root key elsewhere, as in \
+            \(AgentSettings.packagedRootKey), belongs to root, and systemd passes it to the agent.
 
             EXIT STATUS
               0   done; the device has the values asked for
@@ -61,6 +62,9 @@ struct ProvisionCommand: AsyncParsableCommand {
 
     @Option(help: ArgumentHelp("Use this id instead of a random one, such as a serial number.", valueName: "id"))
     var id: String?
+
+    @Option(help: ArgumentHelp("The device's name, as on its label; it replaces another one.", valueName: "name"))
+    var name: DeviceName?
 
     @Option(help: ArgumentHelp("The SSID of the first network, which becomes the home network.", valueName: "ssid"))
     var network: SSIDArgument?
@@ -170,7 +174,8 @@ struct ProvisionCommand: AsyncParsableCommand {
             try PairingCode(identity.key).write(to: output, replacing: force)
         }
         let report = ProvisionReport(
-            plan, id: identity?.id ?? provisioning.id ?? device.identity?.id, network: provisioning.network?.ssid,
+            plan, id: identity?.id ?? provisioning.id ?? device.identity?.id, name: provisioning.name,
+            network: provisioning.network?.ssid,
             rootKey: try files.place.rootKey.readOnlySource().source,
             code: output == "-" && !dryRun ? identity.map { PairingCode($0.key) } : nil,
             file: output == "-" ? nil : output, isDryRun: dryRun)
@@ -183,9 +188,8 @@ struct ProvisionCommand: AsyncParsableCommand {
     private func provide(
         _ provisioning: Provisioning, _ plan: Provisioning.Plan, _ files: DeviceFiles
     ) throws -> DeviceIdentity {
-        let storesNetwork = plan.network == .made || plan.network == .replaced
-        return try files.provide(
-            provisioning, plan, storing: storesNetwork ? { try provisioning.provideNetwork(plan, in: $0) } : nil)
+        try files.provide(
+            provisioning, plan, storing: plan.storesNothing ? nil : { try provisioning.provideState(plan, in: $0) })
     }
 
     private func codes(_ console: Console) throws -> ProvisioningCodes? {
@@ -199,12 +203,12 @@ struct ProvisionCommand: AsyncParsableCommand {
         return try ProvisioningCodes(reading: text, from: from == "-" ? "standard input" : from.printable)
     }
 
-    /// Gives the network to a running agent, which has the key file open.
+    /// Gives the name and the network to a running agent, which has the key file open.
     private func showPlan(
         _ provisioning: Provisioning, _ plan: Provisioning.Plan, _ device: Provisioning.Device,
         _ settings: AgentSettings, _ console: Console
     ) async throws -> DeviceIdentity? {
-        guard plan.rootKey == .kept, plan.identity == .kept, let network = provisioning.network else {
+        guard plan.rootKey == .kept, plan.identity == .kept else {
             throw CommandFailure(
                 .tryLater, "nothing was changed: the agent is running, stop it first ('systemctl stop altnet')")
         }
@@ -221,10 +225,14 @@ struct ProvisionCommand: AsyncParsableCommand {
                 """)
         }
         do {
-            try await agent.requireHome()
-            let home = NetworkReference.new(NewNetwork(network))
-            _ = try await agent.changeHome(.replace(home))
-            try await move(to: home, network.ssid, agent, console)
+            let network = plan.network == .kept ? nil : provisioning.network
+            if network != nil { try await agent.requireHome() }
+            if let name = provisioning.name { _ = try await agent.setName(name) }
+            if let network {
+                let home = NetworkReference.new(NewNetwork(network))
+                _ = try await agent.changeHome(.replace(home))
+                try await move(to: home, network.ssid, agent, console)
+            }
         } catch {
             await agent.close()
             throw error
@@ -264,6 +272,7 @@ struct ProvisionCommand: AsyncParsableCommand {
             throw CommandFailure(.badData, "a code contains the network: omit --network")
         }
         var provisioning = Provisioning(replaces: force)
+        provisioning.name = name
         if let device = codes?.device { provisioning.identity = .given(DeviceIdentity(key: device)) }
         do {
             if let id {
@@ -317,6 +326,9 @@ struct ProvisionReport {
         let rootKeyFile: String
         /// Step of the network; missing if no network was given.
         let network: Provisioning.Step?
+        /// Step of the name; missing if no name was given.
+        let name: Provisioning.Step?
+        let deviceName: DeviceName?
         let ssid: String?
         let ssidHex: String?
         let code: String?
@@ -327,15 +339,15 @@ struct ProvisionReport {
     private let network: SSID?
 
     init(
-        _ plan: Provisioning.Plan, id: String?, network: SSID?, rootKey: String, code: PairingCode?, file: String?,
-        isDryRun: Bool
+        _ plan: Provisioning.Plan, id: String?, name deviceName: DeviceName?, network: SSID?, rootKey: String,
+        code: PairingCode?, file: String?, isDryRun: Bool
     ) {
         self.code = code
         self.network = network
         let name = network.map { SSID.JSONMembers($0) }
         document = Document(
             deviceId: id, identity: plan.identity, rootKey: plan.rootKey, rootKeyFile: rootKey, network: plan.network,
-            ssid: name?.ssid, ssidHex: name?.ssidHex,
+            name: plan.name, deviceName: deviceName, ssid: name?.ssid, ssidHex: name?.ssidHex,
             code: code?.uri(), file: file, dryRun: isDryRun)
     }
 
@@ -344,6 +356,7 @@ struct ProvisionReport {
             "Identity  \(document.deviceId ?? "random"), \(word(document.identity))",
             "Root key  \(document.rootKeyFile.printable), \(word(document.rootKey))",
         ]
+        if let name = document.deviceName, let step = document.name { lines.append("Name      \(name), \(word(step))") }
         if let network, let step = document.network { lines.append("Network   \(network), \(word(step))") }
         if let file = document.file { lines.append("Code      \(file.printable)") }
         if document.dryRun { lines.append("Nothing was changed; these are the steps.") }

@@ -39,7 +39,8 @@ struct WatchScreen {
     // MARK: Layout
 
     private var header: String {
-        let device = state.device.map { "  \(shown($0.deviceId.printable))" } ?? ""
+        let name = state.status?.deviceName?.description ?? state.device?.deviceId.printable
+        let device = name.map { "  \(shown($0))" } ?? ""
         return line(
             left: [("altnet watch", .bold), (device, nil)], right: ("\(LocalTime.clock(time))  q quits", .dim))
     }

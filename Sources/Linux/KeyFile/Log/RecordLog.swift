@@ -215,6 +215,8 @@ package final class RecordLog {
         written.commits += 1
     }
 
+    func requireWritable() throws(KeyFileError) { try medium.requireWritable() }
+
     private func write(_ new: Cells) throws(KeyFileError) {
         guard !mustMoveOn, let active else { return try moveOn(with: new) }
         var body = WipedBuffer(capacity: Record.maximumBody)

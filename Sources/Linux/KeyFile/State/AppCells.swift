@@ -11,7 +11,7 @@ public struct StoredSignIn: Sendable, Hashable {
     }
 }
 
-// Settings of apps and results of hotspot providers. An older altnet keeps these cells unread.
+// Settings of apps, the device's name and results of hotspot providers. An older altnet keeps these cells unread.
 extension StoredState {
     /// Servers to monitor, in the format of the settings; nil if no app has set them.
     public var targets: [String]? {
@@ -23,6 +23,12 @@ extension StoredState {
     public var providersOff: [String] {
         get { texts(in: .providersOff) ?? [] }
         set { kept[CellID(app: .providersOff)] = newValue.isEmpty ? nil : Self.cell(newValue) }
+    }
+
+    /// Name of the device; nil without one.
+    public var name: DeviceName? {
+        get { texts(in: .name)?.first.flatMap { try? DeviceName($0) } }
+        set { kept[CellID(app: .name)] = newValue.map { Self.cell([$0.text]) } }
     }
 
     /// Sign-ins of providers, most recent network last.
@@ -95,6 +101,7 @@ extension CellID {
         case targets = 0
         case providersOff = 1
         case signIns = 2
+        case name = 3
     }
 
     private static let appKind: UInt8 = 140

@@ -101,6 +101,9 @@ extension StoredState {
                 network.ssid == ssid ? network.with(key) ?? network : network
             }
             (home, chosen, backups) = (home.map(changed), chosen.map(changed), backups.map(changed))
+            for index in backups.indices.reversed() where backups[..<index].contains(where: backups[index].hasSameKey) {
+                backups.remove(at: index)
+            }
             statistics[ssid]?.lastFailure = nil
             statistics[ssid]?.verifiedAccessPoints = []
             backupsRevision &+= 1

@@ -90,7 +90,7 @@ public struct StoredState: Sendable, Equatable {
     public var current: StoredNetwork?
     /// Network joined before `current`.
     public var previous: StoredNetwork?
-    /// Backups in the app's order. SSIDs are unique.
+    /// Backups in the app's order. Two of them may have one SSID, with different passwords.
     public var backups: [StoredNetwork]
     /// Number that increases by one with each change of `backups`, so that two apps do not overwrite each other's
     /// change.
@@ -152,8 +152,9 @@ extension StoredState {
     /// Checks the invariants of a state, whatever the previous state was.
     /// - Throws: the first violation.
     func validate() throws(KeyFileError) {
-        var seen: Set<SSID> = []
-        for backup in backups where !seen.insert(backup.ssid).inserted { throw .duplicateBackup(backup.ssid) }
+        for (index, backup) in backups.enumerated() where backups[..<index].contains(where: backup.hasSameKey) {
+            throw .duplicateBackup(backup.ssid)
+        }
         for network in networks { try network.validate() }
         if let count = pendingSwitch?.id.utf8.count, !Self.identifierLength.contains(count) {
             throw .switchIdentifierTooLong(bytes: count)
@@ -176,6 +177,9 @@ extension StoredState {
 }
 
 extension StoredNetwork {
+    /// Whether name and password match.
+    package func hasSameKey(as other: StoredNetwork) -> Bool { ssid == other.ssid && credential == other.credential }
+
     fileprivate func validate() throws(KeyFileError) {
         guard case .passphrase(let passphrase, let psk) = credential else { return }
         // If only SAE links are allowed, accept a passphrase that is valid for SAE only.

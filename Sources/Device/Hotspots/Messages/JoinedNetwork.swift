@@ -1,8 +1,8 @@
 import AgentModel
 import AppProtocol
 
-/// A network that requires a sign-in: body of `evaluate`, `authenticate`, `maintain` and `logoff`.
-public struct CaptiveNetwork: Sendable, Equatable {
+/// A network that the device has joined: body of the requests from `evaluate` to `logoff`.
+public struct JoinedNetwork: Sendable, Equatable {
     public var ssid: SSID
     public var bssid: BSSID?
     public var security: Security
@@ -49,8 +49,8 @@ public struct CaptiveNetwork: Sendable, Equatable {
             userPortal: String? = nil, venueInfo: String? = nil, canExtendSession: Bool? = nil,
             secondsRemaining: Int? = nil, bytesRemaining: Int? = nil
         ) {
-            self.userPortal = userPortal.flatMap(CaptiveNetwork.bounded)
-            self.venueInfo = venueInfo.flatMap(CaptiveNetwork.bounded)
+            self.userPortal = userPortal.flatMap(JoinedNetwork.bounded)
+            self.venueInfo = venueInfo.flatMap(JoinedNetwork.bounded)
             self.canExtendSession = canExtendSession
             self.secondsRemaining = secondsRemaining
             self.bytesRemaining = bytesRemaining
@@ -94,7 +94,7 @@ public struct ScannedHotspot: Sendable, Equatable {
     }
 }
 
-extension CaptiveNetwork: Codable {
+extension JoinedNetwork: Codable {
     private enum CodingKeys: String, CodingKey {
         case bssid, security, interface, nameServers, signal, portal, probe, api
     }
@@ -133,7 +133,7 @@ extension CaptiveNetwork: Codable {
     }
 }
 
-extension CaptiveNetwork.Probe: Codable {
+extension JoinedNetwork.Probe: Codable {
     private enum CodingKeys: String, CodingKey {
         case url, status, body
     }

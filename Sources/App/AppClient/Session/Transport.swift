@@ -1,0 +1,11 @@
+/// Carries the lines of a connection to a device whose session is open. Received lines go to its ``MessageRouter``.
+protocol Transport: Sendable {
+    /// Sends a line. Calls `onFailure` if the line is certainly not sent.
+    func send(_ line: [UInt8], onFailure: @escaping @Sendable () -> Void)
+    /// Closes the connection after what was sent.
+    func close()
+    /// Closes the connection, and returns when it is closed.
+    func closed() async
+    /// Closes the connection at once. Unsent lines do not arrive.
+    func abandon()
+}
