@@ -47,6 +47,20 @@ import Testing
         }
     }
 
+    /// Firmware that crashes ends the link first, and takes the interface away then.
+    // covers: rule/lost-radio
+    @Test(arguments: [(1, true), (6, false)]) func aRadioThatGoesIsToBlameForTheLoss(seconds: Int, isBlamed: Bool) {
+        var bench = Bench.online([Self.home, Self.backup])
+        bench.send(.scanned(id: nil, [bench.observation(Self.home, -50), bench.observation(Self.backup, -55)]))
+        bench.advance(by: .seconds(1))
+        bench.send(.linkLost())
+        bench.advance(by: .seconds(seconds))
+        bench.send(.interface(isUp: false))
+        bench.advance(by: .milliseconds(500))
+        bench.send(.interface(isUp: true))
+        #expect((bench.policy.attempt?.network == Self.home.id) == isBlamed)
+    }
+
     // covers: rule/block-loss
     @Test func anAddressThatGoesAgainAndAgainBlocksNothing() {
         var bench = Bench.online([Self.home])

@@ -239,6 +239,7 @@ extension FailoverPolicy {
 
     mutating func lose(_ link: Link, _ cause: PolicyDecision.Cause, _ end: LinkEnd) {
         record(.lost, from: link.network, fromBSSID: link.accessPoint.bssid, cause)
+        beforeLoss = end == .ownDoing ? nil : (histories, now)
         left(link, isEnd: end != .ownDoing)
         if end != .ownDoing {
             histories[link.network, default: NetworkHistory()].goneSince = now
@@ -310,9 +311,15 @@ extension FailoverPolicy {
             proceed()
         } else {
             scans.running = nil
+            // The radio caused the loss, so no network is to blame: the one in use is joined first when it is back.
+            if let beforeLoss, now - beforeLoss.at <= Self.radioLoss { histories = beforeLoss.histories }
+            beforeLoss = nil
             interrupt(.interfaceDown)
         }
     }
+
+    /// Time from a loss of the link until the loss of its radio, at most, for the radio to be the cause.
+    private static let radioLoss = Duration.seconds(5)
 
     mutating func supplicantChanged(isAvailable: Bool) {
         guard isAvailable != isSupplicantAvailable else { return }

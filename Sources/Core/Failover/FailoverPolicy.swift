@@ -27,6 +27,8 @@ public struct FailoverPolicy: Sendable {
     var otherUplink: Uplink?
     var scanCache = ScanCache()
     var histories: [NetworkID: NetworkHistory] = [:]
+    /// `histories` before the last loss of a link, and its time.
+    var beforeLoss: (histories: [NetworkID: NetworkHistory], at: Instant)?
     var scans = ScanPlanner()
     var search = Search()
     var monitor = LinkMonitor()
