@@ -335,8 +335,8 @@ package struct AgentCore: Sendable {
 
     private mutating func record(_ decision: PolicyDecision) {
         let entry = lastPublished.history.append(decision, at: now.time) { ssid in
-            let inUse = policy.phase.network.flatMap { registry[$0] }
-            let id = registry.id(named: ssid, lastUsed: inUse)
+            let network = policy.phase.network.flatMap { registry[$0] }
+            let id = registry.id(named: ssid, lastUsed: network)
             return NetworkName(ssid: ssid, hash: id.flatMap { registry[$0] }?.hash(localKey: localKey))
         }
         log(.notice, entry.text)

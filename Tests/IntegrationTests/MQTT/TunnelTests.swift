@@ -55,7 +55,7 @@ struct TunnelTests {
             #expect(outcome.phase == .committed && phases.texts.first == "accepted")
             #expect(try await manager.getCurrentNetworkInfo().ssid == (try SSID("Home")))
 
-            // Of a new network the broker sees neither name nor password.
+            // The broker sees neither the name nor the password of a new network.
             let model = try manager.generateBackupWifiModel(ssid: "Attic of Anna", pwd: "correct horse")
             _ = try await manager.updateBackupWifiNetworks([model])
             await manager.close()
@@ -123,7 +123,7 @@ struct TunnelTests {
         }
     }
 
-    /// Whoever may publish disturbs a tunnel, and the app begins again. He never speaks as the app.
+    /// A client of the broker can end a tunnel, and the app begins again. The client cannot send requests as the app.
     @Test(arguments: ["replay", "injection", "gap", "end"]) func aHostileBrokerOnlyDisturbs(how: String) async throws {
         try await run { bench, route, lines in
             let device = bench.running.pairingCode.device
