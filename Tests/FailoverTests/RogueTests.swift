@@ -149,6 +149,24 @@ import Testing
         #expect(bench.policy.verifiedAccessPoints(of: Self.home.id) == [new, Self.verified])
     }
 
+    // covers: rule/unverified-wait
+    @Test func aNetworkThatFailedDoesNotOvertakeTheOneThatWaits() {
+        var bench = Bench([Self.home, Self.backup])
+        bench.send(.verified(Self.home.id, Self.verified))
+        bench.start()
+        for _ in 0..<2 {
+            join(&bench) { [$0.observation(Self.backup, -50)] }
+            bench.joinFails(.wrongKey)
+        }
+        join(&bench) { [real(in: $0)] }
+        bench.joinSucceeds()
+        bench.advance(by: .seconds(600))
+        bench.send(.linkLost())
+        bench.advance(by: .milliseconds(10))
+        join(&bench) { [rogue(1, in: $0), $0.observation(Self.backup, -50)] }
+        #expect(bench.targetBSSID == rogue(1, in: bench).bssid)
+    }
+
     @Test func aVerifiedOneWhoseKeyWasChangedIsNoLoop() {
         var bench = lost()
         var tries = 0

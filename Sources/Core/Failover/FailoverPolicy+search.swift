@@ -230,7 +230,11 @@ extension FailoverPolicy {
     }
 
     func bestCandidate() -> Candidate? {
-        candidates().first { isOpen($0, at: now) && !isToWait($0) }
+        let open = candidates().filter { isOpen($0, at: now) }
+        // One that failed does not overtake one that only has to wait.
+        guard let best = open.first(where: { !isToWait($0) }), best.rank.reputation <= open[0].rank.reputation
+        else { return nil }
+        return best
     }
 
     /// A moment after a loss the access point that was lost may be back. Meanwhile nothing else that bears the name is
