@@ -60,7 +60,7 @@ check-and-integration:
 	@$(MAKE) --no-print-directory --old-file servers --old-file built-tests integration
 
 test-all: servers check thorough lab ## Test everything
-	@LAB_RADIO=fullmac $(MAKE) --no-print-directory lab-core
+	@LAB_RADIO=fullmac $(MAKE) --no-print-directory lab
 	@$(MAKE) --no-print-directory bench-altnet
 	@LAB_RADIO=fullmac $(MAKE) --no-print-directory bench-altnet
 	@$(MAKE) --no-print-directory package-test newcomer-test board-test
@@ -91,7 +91,7 @@ servers: deps
 	@Tests/Servers/go --install >/dev/null || echo "no Go that is new enough: its client is not run"
 
 built-tests: deps
-	$(SWIFT) build --build-tests
+	$(SWIFT) build --build-tests --disable-index-store
 	@board/ship/versions .build | sed 's/^/another version: /'
 
 coverage: ## Print which tests cover each rule of the policy and each seed

@@ -75,7 +75,8 @@ extension Radios {
         }
 
         /// A steering network: the device is told that its link will end, and is at the other access point before.
-        @Test(.onSoftMAC("the firmware keeps such requests to itself")) func aSteeringNetworkIsFollowed() async throws {
+        @Test(.extended, .onSoftMAC("the firmware keeps such requests to itself"))
+        func aSteeringNetworkIsFollowed() async throws {
             try await scenario("steered", accessPoints: 3) { lab in
                 let security = NetworkSecurity.wpa2("home-password")
                 let near = try await lab.accessPoint(

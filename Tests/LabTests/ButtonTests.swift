@@ -52,7 +52,7 @@ extension Radios {
             """#
 
         // covers: seed/button
-        @Test func theButtonStartsWhatItIsHeldFor() async throws {
+        @Test(.extended) func theButtonStartsWhatItIsHeldFor() async throws {
             let folder = "/tmp/altnet-button"
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
             defer { try? FileManager.default.removeItem(atPath: folder) }

@@ -175,7 +175,7 @@ extension Radios {
             }
         }
 
-        @Test func theServerSaysThatTheNetworkIsMetered() async throws {
+        @Test(.extended) func theServerSaysThatTheNetworkIsMetered() async throws {
             try await scenario("metered network", accessPoints: 2) { lab in
                 let house = try await House(lab)
                 #expect(try await !house.device.network().isMetered)

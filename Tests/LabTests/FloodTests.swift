@@ -16,7 +16,7 @@ extension Radios {
         ]
 
         /// From a phone at the access point of the device, which reaches every service of it.
-        @Test(arguments: isCore ? Array(ways.prefix(4)) : ways)
+        @Test(.extended, arguments: ways)
         func theNetworkDoesNotEndTheAgent(way: String) async throws {
             try await flood(way) { _, flooder, _, key in
                 try await flooder.run(

@@ -20,7 +20,7 @@ extension Radios {
     @Suite(.disabled(if: ImprovPhone.obstacle != nil, Comment(rawValue: ImprovPhone.obstacle ?? "")))
     struct ImprovTests {
         /// A new device, a phone, a wrong password first: told, and then online.
-        @Test func aPhoneGivesTheFirstNetwork() async throws {
+        @Test(.extended) func aPhoneGivesTheFirstNetwork() async throws {
             try await scenario("improv over Bluetooth") { lab in
                 let home = try await lab.accessPoint("HomeNet", security: .wpa2("home-password"), channel: 1)
                 try await home.powerOn()

@@ -22,7 +22,7 @@ extension Radios {
         }
 
         /// With a backup in range, and after a power cut, or with neither.
-        @Test(arguments: isCore ? [true] : [false, true])
+        @Test(.extended, arguments: [false, true])
         func theDeviceGoesAlongWithItsRouter(hasBackup: Bool) async throws {
             try await scenario("password rotation \(hasBackup ? "with a backup" : "")", accessPoints: 2) { lab in
                 let home = try await lab.accessPoint("HomeNet", security: .wpa2("home-password"), channel: 6)

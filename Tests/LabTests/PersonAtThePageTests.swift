@@ -64,7 +64,7 @@ extension Radios {
         private static let form = "network=486f6d654e6574.wpa2-psk&password="
 
         // covers: seed/user-phone
-        @Test(arguments: isCore ? ["auto"] : ["auto", "instead"]) func theFirstNetworkIsGiven(radio: String)
+        @Test(.extended, arguments: ["auto", "instead"]) func theFirstNetworkIsGiven(radio: String)
             async throws
         {
             try await scenario("page \(radio)", accessPoints: 2) { lab in

@@ -54,7 +54,7 @@ extension Radios {
             return (near, far)
         }
 
-        @Test(arguments: isCore ? Array(ways.prefix(1)) : ways) func aRoamInsideTheNetwork(_ way: Way) async throws {
+        @Test(.extended, arguments: ways) func aRoamInsideTheNetwork(_ way: Way) async throws {
             try await scenario("roam: \(way.testDescription)", accessPoints: 2) { lab in
                 let (near, far) = try await accessPoints(way, in: lab)
                 let device = try await Device.atHome(near, in: lab)

@@ -14,7 +14,7 @@ extension Radios {
             }
         }
 
-        @Test(arguments: isCore ? Array(MakeBeforeBreakTests.spares.prefix(1)) : MakeBeforeBreakTests.spares)
+        @Test(.extended, arguments: MakeBeforeBreakTests.spares)
         func aPowerCutTakesNoMoreThanToNoticeIt(_ spare: SpareStation) async throws {
             try await scenario("standby, \(spare)", accessPoints: 2, spare: spare) { lab in
                 let house = try await House(lab, settings: Self.settings)

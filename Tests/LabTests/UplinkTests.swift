@@ -38,7 +38,7 @@ extension Radios {
         }
 
         // covers: seed/current-network, seed/allowed-by-flags
-        @Test func wiredAndCellularAllowNoSwitch() async throws {
+        @Test(.extended) func wiredAndCellularAllowNoSwitch() async throws {
             try await scenario("other uplinks", accessPoints: 2) { lab in
                 let house = try await House(lab)
                 #expect(house.device.status?.flags == [.canUpdateBackups, .canSwitch])
@@ -205,7 +205,7 @@ extension Radios {
         }
 
         // covers: rule/uplink-validated
-        @Test func aCablesRouterLosesItsUpstream() async throws {
+        @Test(.extended) func aCablesRouterLosesItsUpstream() async throws {
             try await scenario("cable without upstream", accessPoints: 2) { lab in
                 let upstream = try await lab.upstream()
                 let house = try await House(lab, upstream: upstream, settings: Self.servers(of: upstream))

@@ -41,7 +41,7 @@ package struct NearEquals {
         let floor = PolicySettings().twoPointFour.minimumSignal
         // Within the noise of the floor counts as below it.
         let isDying = levels.allSatisfy { $0 < floor + 3 }
-        let limit = isDying || noise > 50 ? Bounds.switchesPerHourAtMost : Bounds.switchesPerHour
+        let limit = isDying || noise >= 50 ? Bounds.switchesPerHourAtMost : Bounds.switchesPerHour
         guard let most = counts.max(), most <= limit else {
             throw Violation(.fewSwitches, "\(counts) switches an hour, levels \(levels), noise \(noise)", at: world.now)
         }

@@ -55,7 +55,7 @@ package enum Bounds {
     package static let outcome = Duration.seconds(400)
     package static let switchesPerHour = 16
     /// Bound if every network is below the minimum signal, so that every link is about to break, or if measurements
-    /// scatter by more than 5 dB.
+    /// scatter by 5 dB or more.
     package static let switchesPerHourAtMost = 30
     package static let wakesPerHour = 720
     /// For 64 wake-ups with nothing in between.
