@@ -138,6 +138,9 @@ import Testing
         #expect(signal.count == 3 && signal.value == -216)
         #expect(signal.buckets?.first { $0.atMost == -75 }?.count == 0)
         #expect(signal.buckets?.first { $0.atMost == -70 }?.count == 3)
+        #expect(bench.metric("altnet_wifi_current_signal_dbm")?.samples.map(\.value) == [-72])
+        bench.offline(.linkLost)
+        #expect(bench.metric("altnet_wifi_current_signal_dbm")?.samples.isEmpty == true)
     }
 
     @Test func theTimeOfScansIsThatWhichTheyHadTheRadio() throws {

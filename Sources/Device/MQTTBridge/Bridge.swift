@@ -320,7 +320,8 @@ public struct Bridge: Sendable {
                 device.isDiscoveryDue = false
                 let message = HomeAssistantDevice(
                     topics: topics, deviceId: capabilities.deviceId, name: device.network?.deviceName,
-                    firmware: capabilities.firmware,
+                    firmware: capabilities.firmware, hardwareAddresses: settings.hardwareAddresses,
+                    page: settings.pagePort.flatMap { device.pageAddress(port: $0) },
                     networks: device.choices.map(\.name))
                 queue.keep(
                     retained(Topics.discovery(prefix, deviceId: capabilities.deviceId), try message.message()))

@@ -19,6 +19,10 @@ public struct BridgeSettings: Sendable, Equatable {
     public var spread = Duration.seconds(25)
     /// Maximum wait between two attempts to connect.
     public var longestWait = Duration.seconds(50)
+    /// Permanent hardware addresses of the device's radios, for Home Assistant; empty if unknown.
+    public var hardwareAddresses: [String] = []
+    /// Port of the device's page on each of its addresses, for Home Assistant; nil without a page.
+    public var pagePort: Int?
     /// Minimum interval between two messages with the signal.
     public var signalInterval = Duration.seconds(30)
 

@@ -47,6 +47,11 @@ struct DeviceKnowledge: Sendable {
         if choices != before { (isDiscoveryDue, isStatusDue) = (true, true) }
     }
 
+    /// Address of the device's page; nil while the device has no address.
+    func pageAddress(port: Int) -> String? {
+        network?.addresses.first.map { "https://\($0.contains(":") ? "[\($0)]" : $0):\(port)/" }
+    }
+
     /// Stored networks in the stored order, each name once.
     var choices: [Choice] {
         guard let backups else { return [] }
@@ -84,8 +89,11 @@ struct DeviceKnowledge: Sendable {
     mutating func record(_ network: NetworkStatus, _ moment: Bridge.Moment) -> OutageMessage? {
         let wasOnAir = self.network?.bssid
         if network != self.network { isStatusDue = true }
-        if network.deviceName != self.network?.deviceName { isDiscoveryDue = true }
+        let before = self.network
         self.network = network
+        if network.deviceName != before?.deviceName || network.addresses.first != before?.addresses.first {
+            isDiscoveryDue = true
+        }
         // Drop measurements of the previous access point.
         if network.bssid != wasOnAir { (signal, heldSignal, lastReportedSignal) = (nil, nil, nil) }
         if let level = network.wifiSignal, signal == nil {

@@ -10,6 +10,9 @@ struct HomeAssistantDevice {
     /// Name of the device; nil without one.
     let name: DeviceName?
     let firmware: String
+    let hardwareAddresses: [String]
+    /// Address of the device's page; nil without one.
+    let page: String?
     let networks: [String]
 
     static let noChoice = "None"
@@ -23,12 +26,15 @@ struct HomeAssistantDevice {
 
     /// - Throws: an encoding error, which is a bug.
     func message() throws -> [UInt8] {
-        try OutsideJSON.encode(
+        var device: [String: JSONText] = [
+            "ids": .list([.text(Topics.objectID(deviceId))]), "name": .text(name?.text ?? deviceId),
+            "mf": .text("altnet"), "mdl": .text("altnet"), "sw": .text(firmware), "sn": .text(deviceId),
+            "cns": .list(hardwareAddresses.map { .list([.text("mac"), .text($0)]) }),
+        ]
+        if let page { device["cu"] = .text(page) }
+        return try OutsideJSON.encode(
             JSONText.object([
-                "dev": .object([
-                    "ids": .list([.text(Topics.objectID(deviceId))]), "name": .text(name?.text ?? deviceId),
-                    "mf": .text("altnet"), "mdl": .text("altnet"), "sw": .text(firmware),
-                ]),
+                "dev": .object(device),
                 "o": .object(["name": .text("altnet"), "sw": .text(firmware)]),
                 "qos": .number(1),
                 "cmps": .object(Dictionary(uniqueKeysWithValues: components.map { ($0.name, .object($0.members)) })),

@@ -177,12 +177,27 @@ private struct Start {
     }
     var identifyProgram: String? { value("ALTNET_IMPROV_IDENTIFY") }
 
+    private var lanPort: Int { value("ALTNET_LAN_PORT").flatMap { Int($0) } ?? ProtocolLimits.port }
+
+    /// Permanent addresses of this device's radios.
+    private static var hardwareAddresses: [String] {
+        var found = glob_t()
+        defer { globfree(&found) }
+        guard glob("/sys/class/ieee80211/*/macaddress", 0, nil, &found) == 0 else { return [] }
+        return (0..<Int(found.gl_pathc)).compactMap { index in
+            found.gl_pathv[index].flatMap { KernelFile.read(String(cString: $0)) }
+        }
+    }
+
     private func value(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
 
     func runner(_ purpose: Bridge.Purpose, identify: @escaping () -> Void) -> BridgeRunner {
-        BridgeRunner(
+        var options = options
+        options.bridge.hardwareAddresses = Self.hardwareAddresses
+        options.bridge.pagePort = lanPort > 0 ? lanPort : nil
+        return BridgeRunner(
             options, to: address, secrets, purpose: purpose, socket: socket,
-            port: value("ALTNET_LAN_PORT").flatMap { Int($0) } ?? ProtocolLimits.port,
+            port: lanPort,
             memory: CommandMemory(path: value("STATE_DIRECTORY").map { $0 + "/commands" }), identify: identify,
             log: complain)
     }

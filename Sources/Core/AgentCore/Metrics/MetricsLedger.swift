@@ -27,6 +27,8 @@ package struct MetricsLedger: Sendable {
 
     private var signal = Histogram([-90, -85, -80, -75, -70, -65, -60, -55, -50, -40])
     private var lastSignal: Instant?
+    /// Signal of the link in dBm; nil without a link.
+    private var level: Int?
 
     private var scans: [String: Int] = [:]
     private var scanBegan: Instant?
@@ -128,6 +130,7 @@ package struct MetricsLedger: Sendable {
 
     private mutating func record(_ status: NetworkStatus) {
         recordMove(to: status)
+        level = status.wifiSignal
         if status.isConnected {
             if let outage { outages[outage.cause, default: Tally()].add(now - outage.began) }
             outage = nil
@@ -166,6 +169,7 @@ package struct MetricsLedger: Sendable {
     }
 
     private mutating func record(_ reading: SignalReading) {
+        level = reading.signal
         if let lastSignal, now - lastSignal < Self.signalInterval { return }
         lastSignal = now
         signal.observe(reading.signal)
@@ -299,6 +303,9 @@ extension MetricsLedger {
             Metric(
                 "altnet_wifi_signal_dbm", .histogram, unit: "dbm",
                 "Signal of the link, measured at most every 10 s.", [signal.sample()]),
+            Metric(
+                "altnet_wifi_current_signal_dbm", .gauge, unit: "dbm", "Signal of the link now; absent without a link.",
+                level.map { [.init($0)] } ?? []),
             Metric(
                 "altnet_scans", .counter, "Scans, by purpose.",
                 samples(scans, of: "for", always: ["app", "floor", "policy", "silence"])),

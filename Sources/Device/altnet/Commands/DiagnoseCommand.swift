@@ -11,11 +11,18 @@ struct DiagnoseCommand: DeviceCommand {
             its own servers. Takes up to \(ProtocolLimits.diagnosisSeconds) seconds and changes nothing.
 
             The exit status is 1 if something is broken, else 0.
+
+            With --report it prints all that a report of a fault needs, as JSON: state, history, settings and counters. \
+            Names of networks and servers and all addresses have substitutes; passwords and keys are not in it.
             """)
 
     @OptionGroup var connection: ConnectionOptions
 
+    @Flag(help: "Print a report that can be attached to an issue.")
+    var report = false
+
     func run(_ device: DeviceClient, _ console: Console) async throws {
+        guard !report else { return try await printReport(of: device, console) }
         let diagnosis = try await console.showingProgress { progress in
             progress.show("checking every layer")
             return try await device.diagnose()
@@ -26,6 +33,14 @@ struct DiagnoseCommand: DeviceCommand {
             console.print(DiagnosisView(diagnosis: diagnosis).render(console.style))
         }
         guard diagnosis.isGood else { throw ExitCode(ExitStatus.failed.rawValue) }
+    }
+
+    private func printReport(of device: DeviceClient, _ console: Console) async throws {
+        let isHere = try !connection.device.isRemote(console)
+        let report = await console.showingProgress { progress in
+            await SupportReport(of: device, isHere: isHere) { progress.show($0) }
+        }
+        console.print(json: try report.redacted())
     }
 }
 
