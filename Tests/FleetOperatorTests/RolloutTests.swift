@@ -188,12 +188,24 @@ import Testing
         #expect(bench.rollout.record[.undone] == 2 && bench.rollout.record[.committed] == 1)
     }
 
+    @Test func aDeviceCannotAnswerForAnother() throws {
+        var bench = try Bench(["pump-1", "pump-2"])
+        bench.online("pump-1")
+        bench.online("pump-2")
+        bench.hearKept()
+        let refusal = ProtocolError(.keyRefused, "no")
+        bench.answer("pump-1", .failure(refusal), from: "pump-2")
+        #expect(bench.rollout.record[.refused] == 0)
+        bench.answer("pump-1", .failure(refusal))
+        #expect(bench.rollout.record[.refused] == 1)
+    }
+
     @Test func nonsenseIsIgnored() throws {
         var bench = try Bench(["pump-1"])
         bench.online("pump-1")
         _ = bench.drain()
         for (topic, text) in [
-            (bench.rollout.answers, "{}"), (bench.rollout.answers, #"{"v":1,"id":"x","ok":true}"#),
+            ("altnet/pump-1/response/run1", "{}"), ("altnet/pump-1/response/run1", #"{"v":1,"id":"x","ok":true}"#),
             ("altnet/pump-1/switch", "["), ("altnet/pump-1/backups", "nonsense"), ("altnet/%2/status", "{}"),
             ("altnet//availability", "online"), ("other/pump-1/availability", "online"), ("", ""),
         ] { bench.receive(topic, Array(text.utf8)) }
@@ -237,7 +249,8 @@ private struct Bench {
 
     private mutating func record(_ messages: [OutgoingMessage]) {
         for message in messages {
-            #expect(message.responseTopic == rollout.answers && message.expiry != nil && !message.isRetained)
+            #expect(message.responseTopic?.hasSuffix("/response/run1") == true)
+            #expect(message.expiry != nil && !message.isRetained)
             guard let request = proved(message.payload, of: message.topic),
                 let id = message.topic.split(separator: "/").dropFirst().first
             else { continue }
@@ -287,9 +300,10 @@ private struct Bench {
     /// The broker has told what it keeps.
     mutating func hearKept() { pass(3) }
 
-    mutating func answer(_ id: String, _ result: Result<Response.Body, ProtocolError>) {
+    /// - Parameter sender: the device whose topic the answer comes from, if it is another one.
+    mutating func answer(_ id: String, _ result: Result<Response.Body, ProtocolError>, from sender: String? = nil) {
         guard let question = open[id] else { return }
-        receive(rollout.answers, Response(id: question.id, result: result).line())
+        receive("altnet/\(sender ?? id)/response/run1", Response(id: question.id, result: result).line())
     }
 
     /// The device shows its key for sealing.

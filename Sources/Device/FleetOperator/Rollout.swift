@@ -67,7 +67,7 @@ public struct Rollout: Sendable {
 
     /// - Parameters:
     ///   - keys: keys of the devices, by device ID.
-    ///   - run: name of this run: unique letters and digits, used in the topic for answers.
+    ///   - run: name of this run: unique letters and digits, the last level of the topics for answers.
     ///   - atOnce: maximum number of open requests.
     ///   - nonce: returns a nonce that was never used before.
     ///   - time: returns the time of day, for the expiry of requests.
@@ -88,8 +88,6 @@ public struct Rollout: Sendable {
             self.record.devices[id]?.phase = .staged
         }
     }
-
-    public var answers: String { "altnet-fleet/\(run)" }
 
     public var wasConnected: Bool { kept.end != nil }
 
@@ -123,7 +121,7 @@ public struct Rollout: Sendable {
         kept.begin(at: now)
         hasHeardKept = false
         return [
-            Subscription(topic: answers, wantsRetained: false),
+            Subscription(topic: "\(prefix)/+/response/\(run)", wantsRetained: false),
             Subscription(topic: "\(prefix)/+/switch", wantsRetained: false),
         ] + roster.subscriptions
     }
@@ -166,8 +164,11 @@ public struct Rollout: Sendable {
         if lastLook == nil { lastLook = now }
         kept.record(message, at: now)
         var messages: [OutgoingMessage] = []
-        if message.topic == answers {
-            handleLine(message.payload, at: now, &messages)
+        let ending = "/" + run
+        if message.topic.hasSuffix(ending),
+            let id = device(of: String(message.topic.dropLast(ending.count)), "response")
+        {
+            handleLine(message.payload, of: id, at: now, &messages)
         } else if let id = device(of: message.topic, "switch") {
             follow(message.payload, of: id, &messages)
         } else if let id = roster.record(message), keys[id] != nil {
@@ -303,11 +304,12 @@ public struct Rollout: Sendable {
         guard let proved = try? ProvedRequest(Request(id: name, content: .device(body)), until: expires, by: key),
             let line = try? Request(id: name, content: .prove(proved)).line()
         else { return nil }
+        // Below the device's own topics, so that the broker can keep devices from answering for each other.
+        let topics = Topics(prefix: prefix, deviceId: id)
         return (
             name,
             OutgoingMessage(
-                topic: Topics(prefix: prefix, deviceId: id).request, payload: line, responseTopic: answers,
-                expiry: expiry)
+                topic: topics.request, payload: line, responseTopic: topics.response + "/" + run, expiry: expiry)
         )
     }
 
@@ -317,10 +319,12 @@ public struct Rollout: Sendable {
 
     // MARK: Answers
 
-    private mutating func handleLine(_ line: [UInt8], at now: Instant, _ messages: inout [OutgoingMessage]) {
-        guard case .answer(let name?, let failure)? = try? ServerLine(line: line),
-            let id = questions.removeValue(forKey: name), case .asked(let step, _) = activities[id]
-        else { return }
+    private mutating func handleLine(
+        _ line: [UInt8], of id: String, at now: Instant, _ messages: inout [OutgoingMessage]
+    ) {
+        guard case .answer(let name?, let failure)? = try? ServerLine(line: line), questions[name] == id else { return }
+        questions[name] = nil
+        guard case .asked(let step, _) = activities[id] else { return }
         activities[id] = nil
         if let failure {
             handleError(failure, to: step, of: id, at: now)
