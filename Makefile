@@ -25,7 +25,7 @@ endif
 export SWIFT_BACKTRACE ?= threads=crashed,symbolicate=fast,registers=none,images=none
 
 .PHONY: help demo test test-all lab-beside check-and-integration check servers built-tests integration thorough lab lab-core lab-radio bench-altnet torture torture-policy fuzz fuzz-count bench home-assistant rabbitmq \
-    bench-keyfile bench-protocol bench-policy pictures docs completions build board deb package-test newcomer-test board-test \
+    bench-keyfile bench-protocol bench-policy pictures docs completions build board deb archive reproducible package-test newcomer-test board-test \
     coverage covered format lint clean deps
 
 help: ## Show what can be made
@@ -218,19 +218,34 @@ board: ## Cross-compile what ships for 64-bit ARM boards, with Debian packages o
 	@board/cross/build -- $(COMPILE) $(LINK)
 	@board/cross/build --product altnet-mqtt -- $(COMPILE) $(LINK)
 
-# Two packages for each architecture, altnet and altnet-mqtt; those for arm64 have what `make board` has left.
+# altnet, altnet-mqtt and altnet-fleet for each architecture, and their symbols (-dbgsym), from debian/rules.
 ARCH ?= amd64 arm64
-DEB_amd64 := $(SHIPPED)
-DEB_arm64 := .board
 
-deb: completions $(if $(filter amd64,$(ARCH)),build) $(if $(filter arm64,$(ARCH)),board) ## Build the Debian packages (ARCH=amd64 for one of them)
-	@board/install-dependencies binutils lintian
-	@set -e; $(foreach arch,$(ARCH),$(foreach name,altnet altnet-mqtt,package=$$(board/debian/build$(name:altnet%=%) $(arch) $(DEB_$(arch))/$(name)); echo $$package; lintian $$package;))
+deb: ## Build the Debian packages in .board/debian (ARCH=amd64 for one architecture)
+	@board/install-dependencies bash-completion binutils debhelper lintian
+	@mkdir -p .board/debian
+	@rm -f $(ARCH:%=.board/debian/altnet*_%.deb)
+	@set -e; $(foreach arch,$(ARCH),DEB_FOLDER=.board/debian dpkg-architecture --host-arch $(arch) --force \
+	    --command "debian/rules clean binary";)
+	@lintian $(ARCH:%=.board/debian/altnet*_%.deb)
 
-package-test: ## Install, upgrade, remove and purge the package in a fresh Debian 13, as root
-	@$(MAKE) --no-print-directory deb ARCH=amd64
-	@board/install-dependencies debootstrap
-	@set -e; packages=$$(ls -t .board/debian/altnet_*_amd64.deb); $(if $(filter 0,$(shell id -u)),,sudo) board/debian/test $$(echo "$$packages" | head -n 1)
+# KEY is a secret key of gpg. The packages are built from a fresh clone of the last commit.
+archive: ## Write a signed apt repository of the last commit to .board/archive (KEY=fingerprint, ARCH=amd64)
+	@board/install-dependencies apt-utils bash-completion binutils debhelper git gnupg lintian python3
+	@test -n "$(KEY)" || { echo "name a secret key of gpg: make archive KEY=..." >&2; exit 64; }
+	@board/debian/release .board/release $(ARCH)
+	@board/debian/archive "$(KEY)" .board/archive .board/release/*.deb
+
+reproducible: ## Build the packages of the last commit in two folders, and compare them byte for byte (ARCH=amd64)
+	@board/install-dependencies bash-completion binutils debhelper git lintian
+	@board/debian/release .board/release $(ARCH)
+	@board/debian/release .board/release-again $(ARCH)
+	@cd .board/release && for file in *.deb; do cmp "$$file" "../release-again/$$file" && echo "$$file: the same bytes" || exit 1; done
+
+package-test: ## Install, upgrade, remove and purge the packages in a fresh Debian 13, as root
+	@DEB_BUILD_OPTIONS=noautodbgsym $(MAKE) --no-print-directory deb ARCH=amd64
+	@board/install-dependencies apt-utils debootstrap gnupg
+	@$(if $(filter 0,$(shell id -u)),,sudo) board/debian/test .board/debian/altnet_*_amd64.deb
 
 newcomer-test: ## Follow the README from a fresh clone of the last commit in a fresh Debian 13 to a device that answers, as root
 	@board/install-dependencies debootstrap
@@ -243,7 +258,7 @@ board-test: deps ## Test the arm64 package on a virtual board with systemd, or o
 	$(SHIP) altnet-lab
 	$(if $(BOARD),,board/cross/build --product altnet-dongle -- $(COMPILE) $(LINK))
 	board/test/run $(if $(BOARD),--board $(BOARD)) $(if $(HOOK),--hook $(HOOK)) $(if $(NETWORKS),--networks $(NETWORKS)) \
-	    $(if $(ONLY),--only $(ONLY)) "$$(ls -t .board/debian/altnet_*_arm64.deb | head -n 1)"
+	    $(if $(ONLY),--only $(ONLY)) .board/debian/altnet_*_arm64.deb
 
 format: ## Format the sources
 	$(SWIFT) format -i -r Package.swift Sources Tests

@@ -16,7 +16,7 @@ import Testing
             })
     }
 
-    /// dpkg removes them itself: `debian/build` makes a configuration file of each file in /etc.
+    /// dpkg removes them itself: debhelper makes a configuration file of each file in /etc.
     private static let configuration: Set = ["/etc/altnet/altnet.conf", "/etc/altnet/wpa_supplicant.conf"]
 
     /// Runs both scripts in a mount namespace in which every file of the list is there.
@@ -38,8 +38,8 @@ import Testing
             for place in /etc /run /var/lib /boot; do mount -t tmpfs purge $place; done
             while read -r file; do mkdir -p "${file%/*}"; echo content >"$file"; done <\(board.place)/made
             export PATH=\(board.place)/programs:/usr/bin:/bin
-            sh \(Board.folder)/debian/postrm purge
-            sh \(Board.folder)/debian/mqtt/postrm purge
+            sh \(Board.folder)/../debian/altnet.postrm purge
+            sh \(Board.folder)/../debian/altnet-mqtt.postrm purge
             echo LEFT
             find /etc /run /var/lib /boot -mindepth 1
             """

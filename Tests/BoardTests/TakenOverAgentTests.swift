@@ -167,18 +167,17 @@ struct TakenOverAgentTests {
         "systemd/altnet-button.service", "systemd/altnet-factory-reset.service", "systemd/altnet-hooks.service",
         "systemd/altnet-improv-ble.service", "systemd/altnet-improv-authorise.service",
         "systemd/altnet-improv-serial@.service", "systemd/altnet-mqtt.service", "systemd/altnet-mqtt.sysusers",
-        "debian/mqtt/postinst", "debian/mqtt/prerm", "debian/mqtt/postrm",
-        "udev/90-altnet-flash.rules", "wpa_supplicant/wpa_supplicant.conf", "debian/postinst", "debian/prerm",
+        "../debian/altnet-mqtt.postinst", "../debian/altnet-mqtt.prerm", "../debian/altnet-mqtt.postrm",
+        "udev/90-altnet-flash.rules", "wpa_supplicant/wpa_supplicant.conf", "../debian/altnet.postinst",
+        "../debian/altnet.prerm",
         "buildroot/package/altnet/S45altnet",
     ]
     /// A path below a folder of the agent's, and why root may name it.
     private static let known = [
-        // Taken away, by its name in there.
-        "rm -f /run/altnet/providers.sock", "rm -rf /run/altnet-leases /run/altnet/leases",
         // Watched, and read with the agent's rights only.
         "PathChanged=/run/altnet/device-name", #"read_as_agent 252 "$root/run/altnet/device-name""#,
         // Moved while the folder is root's alone.
-        "if [ -f /var/lib/altnet/root-key ]",
+        "if [ -f /var/lib/altnet/root-key ]", "for file in /var/lib/altnet/* /var/lib/altnet; do",
         "[ ! -f /var/lib/altnet/$key ] || mv /var/lib/altnet/$key /etc/altnet/keys/$key",
     ]
 

@@ -27,6 +27,7 @@ struct GeneratedPage {
         let codes = try schema.parts()
         return [
             GeneratedPage(path: "board/altnet.conf", content: .whole(SettingsPages.file)),
+            GeneratedPage(path: "Docs/man/altnet.conf.5", content: .whole(SettingsPages.manualPage)),
             GeneratedPage(path: "Docs/reference/settings.md", content: .whole(SettingsPages.page)),
             GeneratedPage(path: "Docs/reference/protocol.md", content: .parts(protocolTables + codes)),
             GeneratedPage(

@@ -49,7 +49,7 @@ struct Altnet: AsyncParsableCommand {
               \(DeviceOptions.standardSocket)  the agent's socket
               /var/lib/altnet          the device's identity, key file and root key
             """,
-        version: Version.current,
+        version: Version.withCommit,
         subcommands: [
             AgentCommand.self, StatusCommand.self, WaitOnlineCommand.self, ScanCommand.self, BackupsCommand.self,
             HomeCommand.self, NameCommand.self,

@@ -8,7 +8,7 @@ struct FleetCommand: ParsableCommand {
         commandName: "fleet",
         abstract: "List the devices of a fleet at their broker, and change their network's password.",
         discussion: """
-            Runs 'altnet-mqtt fleet', of the package altnet-mqtt, with the same arguments: see altnet-mqtt-fleet(1).
+            Runs 'altnet-mqtt fleet', of the package altnet-fleet, with the same arguments: see altnet-mqtt-fleet(1).
 
               altnet fleet list --risk any
               altnet fleet apply december.json --keys-from 'pass show fleet/keys' --dry-run
@@ -30,7 +30,7 @@ struct FleetCommand: ParsableCommand {
         execvp(Self.program, &words)
         let failure = SystemError("start \(Self.program)")
         for word in words { free(word) }
-        let advice = "\(Self.program) is not installed: apt install \(Self.program)"
+        let advice = "\(Self.program) is not installed: apt install altnet-fleet"
         try Console.current.report(
             CommandFailure(.failed, failure.errno == ENOENT ? advice : "\(failure)"), json: false)
     }

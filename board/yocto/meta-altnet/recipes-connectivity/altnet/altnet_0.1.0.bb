@@ -5,7 +5,7 @@ require altnet.inc
 
 DEPENDS += "libnl"
 
-# In local.conf: ALTNET_DEB = "/path/of/altnet_0.1.0-1_arm64.deb"
+# In local.conf: ALTNET_DEB = "/path/of/altnet_0.1.0-2_arm64.deb"
 ALTNET_DEB ?= ""
 DEB = "${ALTNET_DEB}"
 
