@@ -91,7 +91,7 @@ servers: deps
 	@Tests/Servers/go --install >/dev/null || echo "no Go that is new enough: its client is not run"
 
 built-tests: deps
-	$(SWIFT) build --build-tests --disable-index-store
+	$(SWIFT) build --build-tests
 	@board/ship/versions .build | sed 's/^/another version: /'
 
 coverage: ## Print which tests cover each rule of the policy and each seed

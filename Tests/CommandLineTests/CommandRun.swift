@@ -94,7 +94,7 @@ struct CommandRun {
         let time = Mutex(Instant(milliseconds: 0))
         let typed = Mutex(answers)
         let console = Console(
-            style: style, isWatched: true, spinner: spinner, screen: screen, now: { Sample.now },
+            style: style, errorStyle: style, isWatched: true, spinner: spinner, screen: screen, now: { Sample.now },
             uptime: {
                 // 2.1 s pass from one look at the clock to the next.
                 time.withLock { time in
@@ -119,19 +119,7 @@ struct CommandRun {
             environment: { environment[$0] }, qrCodeLibrary: qrCodeLibrary,
             input: { _ in Array(input.utf8) })
         let status: Int32 = await Console.$current.withValue(console) {
-            do {
-                var command = try await Altnet.asyncParseAsRoot(Altnet.withPresentName(arguments))
-                if var command = command as? any AsyncParsableCommand {
-                    try await command.run()
-                } else {
-                    try command.run()
-                }
-                return 0
-            } catch {
-                let text = Altnet.fullMessage(for: error)
-                written.withLock { $0.errors += text }
-                return Altnet.exitCode(for: error).rawValue
-            }
+            await Altnet.run(arguments)
         }
         return written.withLock { run in
             run.status = status

@@ -83,6 +83,31 @@ import Testing
         await second.stop()
     }
 
+    /// The chart begins with the events that the device keeps. Those that it no longer has are not missed.
+    @Test(.timeLimit(.minutes(5))) func beginsWithWhatTheDeviceKeeps() async throws {
+        let device = try ScriptedDevice()
+        for _ in 0..<300 { device.hub.publish(.backupsChanged(device.backups)) }
+        let then = Timestamp(millisecondsSince1970: Timestamp.now.millisecondsSince1970 - 60_000)
+        device.hub.publish(.networkChanged(try Sample.network()), at: then)
+        device.hub.publish(.signal(SignalReading(signal: -66)), at: then)
+        try await CommandRun.serving(device) { socket in
+            let connect = { @Sendable in
+                try await DeviceClient(connectingTo: .unixSocket(path: socket), timeout: .seconds(60))
+            }
+            let seen = Observed(WatchState())
+            let follower = WatchFollower(
+                clock: SteppedClock(), onChange: { state in seen.change { $0 = state } }, connect: connect)
+            let client = try await connect()
+            let following = Task { await follower.run(client) }
+            defer { following.cancel() }
+            try await seen.wait("the device's state") { $0.candidates.count == 1 }
+            let samples = follower.state.link.samples
+            #expect(samples.map(\.signal) == [-52, -66, -52])
+            #expect(samples.count == 3 && samples[2].time - samples[1].time >= .seconds(59))
+            #expect(!follower.state.happenings.contains { $0.text.contains("missed") })
+        }
+    }
+
     @Test func onlyWhatHasChangedIsDrawn() {
         let size = WatchScreen.Size(columns: 10, rows: 3)
         var painter = FramePainter()

@@ -119,7 +119,7 @@ import Testing
         }
         let run = try await CommandRun.altnet(["portal", "--cancel"], device: device)
         #expect(run.status == 1)
-        #expect(run.errors == "altnet: too late. \(ErrorCode.unknownPortal.remedy)\n")
+        #expect(run.errors == "altnet: too late: \(ErrorCode.unknownPortal.advice ?? "")\n")
     }
 
     @Test(arguments: [["--cancel"], ["--answer", "a=b"], ["--password-stdin"]])

@@ -57,7 +57,7 @@ import Testing
     @Test func namesReadAsTheyPrint() throws {
         for bytes: [UInt8] in [[0xff, 0x00], [0x5c], Array("Home Net".utf8), Array("家\u{202e}".utf8), [0x5c, 0x78]] {
             let ssid = try SSID(bytes: bytes)
-            #expect(SSIDArgument(argument: ssid.description)?.ssid == ssid)
+            #expect(try SSIDArgument(ssid.description).ssid == ssid)
         }
     }
 
@@ -73,7 +73,7 @@ import Testing
         #expect(
             StatusView(status: status, now: Sample.now).render(Style()) == """
                 Not on Wi-Fi
-                  Since    just now
+                  Changed  just now
                   Uplink   a cellular network
                   Modem    wwan0, connected, 4g, a\\x1bb, -67 dBm, 72 %
                   Backups  0 of 3 stored
@@ -83,6 +83,10 @@ import Testing
         network.state = .online
         network.ssid = try SSID("Home")
         #expect(DisplayText.connection(network).text == "Connected to Home")
+        network = try Sample.network()
+        #expect(DisplayText.connection(network).paint == .green)
+        network.signal = -80
+        #expect(DisplayText.connection(network).paint == .yellow)
     }
 
     @Test func statusWithoutAnything() throws {
@@ -93,7 +97,7 @@ import Testing
         #expect(
             StatusView(status: status, now: Sample.now).render(Style()) == """
                 Offline
-                  Since    just now
+                  Changed  just now
                   Uplink   none
                   Backups  0 of 3 stored
                   Device   a\\x1bb, altnet 0
@@ -142,12 +146,12 @@ import Testing
         let headings = try Self.widths.map { try scan($0)[0].split(separator: " ").joined(separator: " ") }
         #expect(
             headings == [
-                "SSID dBm CH SECURITY NOTE", "SSID SIGNAL dBm CH BAND SECURITY NOTE",
+                "SSID dBm CH NOTE", "SSID SIGNAL dBm CH BAND SECURITY NOTE",
                 "SSID SIGNAL dBm CH BAND SECURITY BSSID NOTE", "SSID SIGNAL dBm CH BAND SECURITY BSSID NOTE",
             ])
         #expect(
             Array(try scan(40).prefix(2)) == [
-                "SSID          dBm  CH  SECURITY   NOTE", "家家家家家…   -60  36  WPA2/WPA3  in use",
+                "SSID                  dBm  CH  NOTE", "家家家家家家家家家家  -60  36  in use",
             ])
     }
 

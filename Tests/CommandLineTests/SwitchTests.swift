@@ -158,7 +158,7 @@ import Testing
         if status == 0 {
             #expect(run.output == "as it is\n")
         } else {
-            #expect(run.errors == "altnet: as it is. \(code.remedy)\n")
+            #expect(run.errors == "altnet: \(ProtocolError(code, "as it is").sentence)\n")
         }
     }
 }

@@ -29,6 +29,50 @@ import Testing
     }
 
     @Test(arguments: [
+        ("statsu", "status"), ("hist", "history"), ("Status", "status"), ("backups ad", "add"),
+        ("help swich", "switch"),
+        ("--device a --key-file=b stauts --json", "status"), ("keyfile inspct", "inspect"), ("xyzzy", nil), ("a", nil),
+        ("backups help ad", nil),
+    ])
+    func aMistypedCommandIsSuggested(line: String, name: String?) async throws {
+        let arguments = line.split(separator: " ").map(String.init)
+        #expect(try #require(UnknownCommand.find(in: arguments)).suggestion == name)
+        let run = await CommandRun.altnet(arguments)
+        #expect(run.status == 64 && run.output.isEmpty)
+        #expect(run.errors.hasPrefix("altnet: unknown command '") && run.errors.contains("\nUsage: altnet "))
+        if let name { #expect(run.errors.contains("'\(name)'")) }
+    }
+
+    @Test(arguments: [
+        ["status"], ["--socket", "statsu"], ["backups", "--json"], ["provision", "--help"], [], ["--device"],
+    ])
+    func aKnownCommandIsNot(arguments: [String]) { #expect(UnknownCommand.find(in: arguments) == nil) }
+
+    /// The parser's errors are in the style of this program.
+    @Test(arguments: [
+        (["status", "--jsn"], "altnet: unknown option '--jsn': did you mean '--json'?\n"),
+        (["scan", "--ssid", String(repeating: "x", count: 40)], "an SSID has 1 to 32 bytes"),
+        (["keys", "add", "--role", "x"], "altnet: the value 'x' is invalid for '--role <role>': provide one of"),
+        (["status", "--json=1"], "altnet: the option '--json' does not take any value, but '1' was specified\n"),
+    ])
+    func errorsHaveOneStyle(arguments: [String], text: String) async {
+        let run = await CommandRun.altnet(arguments)
+        #expect(run.status == 64 && run.errors.contains(text), "\(run.errors)")
+    }
+
+    /// Advice is in the terms of the command line, not of the protocol.
+    @Test func adviceNamesOptions() {
+        for advice in ErrorCode.allCases.compactMap(\.advice) {
+            #expect(advice.first?.isUppercase == false && !advice.hasSuffix("."))
+            #expect(!advice.contains(#/[a-z][A-Z]|[a-z]\.[a-z]/#), "\(advice)")
+        }
+        let refusal = ProtocolError(.unsupported, "its clock is not set", details: ["field": "body.expiresIn"])
+        #expect(refusal.sentence == "its clock is not set: leave out --expires, or update the device")
+        #expect(ProtocolError(.scanBusy, "wlan0: busy").sentence.hasPrefix("wlan0: busy; "))
+        #expect(ProtocolError(.busy, "try again later").sentence == "try again later")
+    }
+
+    @Test(arguments: [
         ["status"], ["scan"], ["backups"], ["switch", "a"], ["watch"], ["history"], ["diagnose"], ["portal"],
     ])
     func withoutAnAgent(arguments: [String]) async {
@@ -87,7 +131,7 @@ enum Document {
     private static let folder = Document.root.appendingPathComponent("Docs/man")
 
     private func commands() async throws -> [(page: String, command: Command)] {
-        try Self.commands(in: await CommandRun.altnet(["--experimental-dump-help"]).errors)
+        try Self.commands(in: await CommandRun.altnet(["--experimental-dump-help"]).output)
     }
 
     private static func commands(in json: String) throws -> [(page: String, command: Command)] {
@@ -134,7 +178,7 @@ enum Document {
 /// Completions, asked of the shells themselves.
 @Suite struct CompletionTests {
     private func script(_ shell: String) async -> String {
-        await CommandRun.altnet(["--generate-completion-script", shell]).errors
+        await CommandRun.altnet(["--generate-completion-script", shell]).output
     }
 
     @Test func bashReadsItsScript() async throws { try await isRead(by: "bash") }

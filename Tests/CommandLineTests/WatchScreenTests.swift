@@ -35,9 +35,9 @@ import Testing
                     │     ⠙⠢⠤⣀
                 -60 ┤        ⠈⠑⠒⢤⡀ A         A     A ⠐⠓⠛⠚⠓⠛⠚⠓⠛⠚⠓⠛⠚⠓⠛⠚⠓⠁         ⣀⣀⣀⣀⣀⣀⣀⣀⣀⣀
                     │            ⠈⠓⠲⢄⡀                                          ⠈⠉⠉⠉⠉⠉⠉⠉⠉⠉⠁
-                weak┤┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈⠉⠙⠢⣄┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈
+                -70 ┤weak┈┈┈┈┈┈┈┈┈┈┈┈⠉⠙⠢⣄┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈
                     │                    ⠉⠑⠦⣀                                          C
-                crit┤┈┈┈┈┈┈┈┈┈┈┈┈┈┈B┈┈┈┈┈┈┈┈⠈B⠓⢤⣀⡀┈B┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈B┈┈┈┈┈┈┈┈
+                -80 ┤critical┈┈┈┈┈┈B┈┈┈┈┈┈┈┈⠈B⠓⢤⣀⡀┈B┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈B┈┈┈┈┈┈┈┈
                     │                            ⠉⠲⢄⣀
                 -90 ┤
                     └    C──────────────────────────×A────────────────??????????A─────────××××××
@@ -78,8 +78,8 @@ import Testing
                 Offline for 20 s
                 -30 +
                     |  *****      A    **********
-                weak+......*A*****....A...............*******...
-                crit+.......B....*B***B....................B....
+                -70 +weak..*A*****....A...............*******...
+                -80 +criticaB....*B***B....................B....
                 -90 +
                     +  C--------------xA---------?????A-----xxxx
                      -5 min           -3                     now
@@ -113,10 +113,10 @@ import Testing
     @Test func aSwitchIsShownUntilItHasEnded() throws {
         var state = try WatchStory.state()
         let joining = SwitchStatus(switchId: "s-2", phase: .waitingForAddress)
-        state.handle(WatchStory.event(.switchProgress(joining)), isLate: false, at: WatchStory.end)
+        state.handle(WatchStory.event(.switchProgress(joining)), at: WatchStory.end)
         #expect(frame(80, 24, of: state)[2] == "Switch s-2: \(DisplayText.phase(.waitingForAddress))")
         let ended = SwitchStatus(switchId: "s-2", phase: .rolledBack, text: "Attic: wrong\u{7}")
-        state.handle(WatchStory.event(.switchProgress(ended)), isLate: false, at: WatchStory.end)
+        state.handle(WatchStory.event(.switchProgress(ended)), at: WatchStory.end)
         let lines = frame(80, 24, of: state)
         #expect(!lines[2].hasPrefix("Switch"))
         #expect(lines.last?.hasSuffix("switch: rolled back: Attic: wrong\\x07") == true)
@@ -136,7 +136,7 @@ import Testing
             let time = WatchStory.end.advanced(by: .seconds(-6 + second))
             state.update(try WatchStory.network(name, signal: -20 * second), at: time)
             state.handle(
-                try WatchStory.decision(9 + second, "joining \(name)", "join"), isLate: false, at: time)
+                try WatchStory.decision(9 + second, "joining \(name)", "join"), at: time)
         }
         for (columns, rows) in (1...130).map({ ($0, $0 % 41 + 1) }) + [(80, 24), (24, 40), (200, 60)] {
             let lines = frame(columns, rows, of: state, unicode: unicode)
@@ -209,27 +209,27 @@ enum WatchStory {
             state.update(try scan("BackupNet", signal, "Attic", -82), at: moment(second))
         }
         let joining = try decision(1, "joining BackupNet: the link was weak at -83 dBm", "join", ago: 170)
-        state.handle(joining, isLate: false, at: end)
+        state.handle(joining, at: end)
         let begun = event(.switchProgress(SwitchStatus(switchId: "s-1", phase: .joining)), ago: 170)
-        state.handle(begun, isLate: false, at: end)
+        state.handle(begun, at: end)
         for second in 110..<114 {
             state.update(try network("BackupNet", signal: nil, .joining), at: moment(second))
         }
-        state.handle(try decision(2, "online on BackupNet", "online", ago: 166), isLate: false, at: end)
+        state.handle(try decision(2, "online on BackupNet", "online", ago: 166), at: end)
         let committed = event(.switchProgress(SwitchStatus(switchId: "s-1", phase: .committed)), ago: 166)
-        state.handle(committed, isLate: false, at: end)
+        state.handle(committed, at: end)
         for second in 114..<180 {
             state.update(try network("BackupNet", signal: -58 + second % 3), at: moment(second))
         }
         state.lost("the agent closed the connection: was it stopped?", at: moment(180))
         state.connected(
             to: Capabilities(maxBackupNetworks: 3, deviceId: "bench-01", firmware: "0.1.0", features: []))
-        state.handle(event(.gap(Gap(reason: .restarted, missed: 0)), ago: 60), isLate: true, at: moment(220))
+        state.handle(event(.gap(Gap(reason: .restarted, missed: 0)), ago: 60), age: .seconds(60), at: end)
         for second in 220..<260 {
             state.update(try network("BackupNet", signal: -60 - second % 2), at: moment(second))
         }
         state.update(try scan("HomeNet", -78, "Attic", -80), at: moment(250))
-        state.handle(try decision(3, "the link to BackupNet was lost", "lost", ago: 20), isLate: false, at: end)
+        state.handle(try decision(3, "the link to BackupNet was lost", "lost", ago: 20), at: end)
         state.update(try network(nil, signal: nil, .offline), at: moment(260))
         return state
     }

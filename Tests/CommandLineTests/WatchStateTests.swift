@@ -12,7 +12,7 @@ import Testing
         for number in 0..<6000 {
             state.update(try WatchStory.network("net \(number)", signal: -number % 90), at: moment(number / 300))
             state.handle(
-                try WatchStory.decision(number, "decision \(number)", "join"), isLate: false, at: moment(number / 300))
+                try WatchStory.decision(number, "decision \(number)", "join"), at: moment(number / 300))
         }
         #expect(state.link.samples.count <= SignalTrace.maximumSamples)
         #expect(state.stretches.count <= SignalTrace.maximumSamples)
@@ -47,22 +47,35 @@ import Testing
         #expect(state.stretches.map(\.link) == [.on(try SSID("a")), .unknown, .on(try SSID("a")), .on(try SSID("b"))])
     }
 
-    /// A late event is news, but no measurement of now.
-    @Test func lateEventsAreNoMeasurements() throws {
+    /// Events from before the connection are drawn at their age, if the chart reaches back that far.
+    @Test func earlierEventsBeginTheChart() throws {
         var state = WatchState()
-        state.handle(WatchStory.event(.signal(SignalReading(signal: -40))), isLate: true, at: moment(0))
-        state.handle(
-            WatchStory.event(.networkChanged(try WatchStory.network("a", signal: -40))), isLate: true, at: moment(0))
-        state.handle(try WatchStory.decision(1, "told late", "join"), isLate: true, at: moment(0))
-        #expect(state.link.samples.isEmpty)
-        #expect(state.status == nil)
-        #expect(state.happenings.map(\.text) == ["told late"])
+        let online = WatchStory.event(.networkChanged(try WatchStory.network("a", signal: nil)))
+        state.handle(online, age: .seconds(1_000_000_000), at: moment(0))
+        state.handle(WatchStory.event(.signal(SignalReading(signal: -40))), age: .seconds(301), at: moment(0))
+        state.handle(WatchStory.event(.signal(SignalReading(signal: -50))), age: .seconds(100), at: moment(0))
+        // The other clock goes wrong: what comes later is not drawn before it.
+        let offline = WatchStory.event(.networkChanged(try WatchStory.network(nil, signal: nil, .offline)))
+        state.handle(offline, age: .seconds(20), at: moment(0))
+        state.handle(online, age: .seconds(30), at: moment(0))
+        state.handle(WatchStory.event(.signal(SignalReading(signal: -60))), at: moment(1))
+        #expect(state.link.samples.map(\.signal) == [-50, -60])
+        #expect(state.link.samples.map(\.time) == [moment(-100), moment(1)])
+        #expect(state.stretches.map(\.start).dropFirst() == [moment(-20), moment(-20)])
+    }
+
+    @Test func whatHappenedStandsInOrder() throws {
+        var state = WatchState()
+        for (number, ago) in [(1, 30), (2, 10), (3, 20)] {
+            state.handle(try WatchStory.decision(number, "\(ago)", "join", ago: Int64(ago)), at: moment(0))
+        }
+        #expect(state.happenings.map(\.text) == ["30", "20", "10"])
     }
 
     @Test func aDecisionIsToldOnce() throws {
         var state = WatchState()
         guard case .decision(let decision) = try WatchStory.decision(1, "once", "join").body else { return }
-        state.handle(WatchStory.event(.decision(decision)), isLate: false, at: moment(0))
+        state.handle(WatchStory.event(.decision(decision)), at: moment(0))
         state.update(History(decisions: [decision]))
         #expect(state.happenings.map(\.text) == ["once"])
     }

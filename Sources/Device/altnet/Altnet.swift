@@ -33,7 +33,7 @@ struct Altnet: AsyncParsableCommand {
               70  a bug in the agent
               74  a disk, a driver or a radio failed
               75  not now: try again later
-              76  agent and command line have incompatible versions
+              76  the device does not support this, or agent and command line have incompatible versions
               77  no permission, or the key does not fit the device
               78  the agent cannot start: its settings or keys are invalid, or another program uses a resource
 
@@ -50,14 +50,36 @@ struct Altnet: AsyncParsableCommand {
               /var/lib/altnet          the device's identity, key file and root key
             """,
         version: Version.withCommit,
-        subcommands: [
-            AgentCommand.self, StatusCommand.self, WaitOnlineCommand.self, ScanCommand.self, BackupsCommand.self,
-            HomeCommand.self, NameCommand.self,
-            SwitchCommand.self, WatchCommand.self, DiagnoseCommand.self, PortalCommand.self, TargetsCommand.self,
-            HistoryCommand.self, MetricsCommand.self, DiscoverCommand.self, PairCommand.self, KeysCommand.self,
-            SetupAccessPointCommand.self, FleetCommand.self, ProvisionCommand.self, FactoryResetCommand.self,
-            ButtonCommand.self, ImprovCommand.self, ImportCommand.self, EnableCommand.self, DisableCommand.self,
-            KeyFileCommand.self, ProvidersCommand.self, ProviderCommand.self, HooksCommand.self,
+        groupedSubcommands: [
+            CommandGroup(
+                name: "State",
+                subcommands: [
+                    StatusCommand.self, DiagnoseCommand.self, WatchCommand.self, HistoryCommand.self, ScanCommand.self,
+                    DiscoverCommand.self,
+                ]),
+            CommandGroup(
+                name: "Network",
+                subcommands: [
+                    SwitchCommand.self, BackupsCommand.self, HomeCommand.self, PortalCommand.self, TargetsCommand.self,
+                ]),
+            CommandGroup(
+                name: "App",
+                subcommands: [NameCommand.self, PairCommand.self, KeysCommand.self, SetupAccessPointCommand.self]),
+            CommandGroup(
+                name: "Setup",
+                subcommands: [
+                    ProvisionCommand.self, ImportCommand.self, EnableCommand.self, DisableCommand.self,
+                    ImprovCommand.self,
+                ]),
+            CommandGroup(
+                name: "Maintenance",
+                subcommands: [KeyFileCommand.self, FactoryResetCommand.self, FleetCommand.self]),
+            CommandGroup(
+                name: "Service",
+                subcommands: [
+                    AgentCommand.self, WaitOnlineCommand.self, MetricsCommand.self, HooksCommand.self,
+                    ButtonCommand.self, ProvidersCommand.self, ProviderCommand.self,
+                ]),
         ])
     @OptionGroup var device: DeviceOptions
 
@@ -66,17 +88,22 @@ struct Altnet: AsyncParsableCommand {
     static func withPresentName(_ arguments: [String]) -> [String] {
         let renamed = ["rescue": "setup-ap"]
         var arguments = arguments
-        // Skip the program's options before the command. Each of them has a value.
-        var index = 0
-        while index < arguments.count, arguments[index].hasPrefix("--") {
-            index += arguments[index].contains("=") ? 1 : 2
-        }
-        if index < arguments.count, arguments[index] == "help" { index += 1 }
+        let index = indexOfCommand(arguments)
         guard index < arguments.count, let name = renamed[arguments[index]] else { return arguments }
         Console.current.complain(
             "'altnet \(arguments[index])' is now 'altnet \(name)'; the old name works until the next version")
         arguments[index] = name
         return arguments
+    }
+
+    /// Returns the index of the first command after the program's options, each of which has a value, and after `help`.
+    static func indexOfCommand(_ arguments: [String]) -> Int {
+        var index = 0
+        while index < arguments.count, arguments[index].hasPrefix("--") {
+            index += arguments[index].contains("=") ? 1 : 2
+        }
+        if index < arguments.count, arguments[index] == "help" { index += 1 }
+        return min(index, arguments.count)
     }
 }
 
@@ -91,18 +118,14 @@ enum Program {
             TaskThread.install()
         }
         // Detach the task: the main actor has no thread here.
-        Task.detached {
-            await run(arguments)
-            exit(EXIT_SUCCESS)
-        }
+        Task.detached { exit(await run(arguments)) }
         // This thread handles signals; all other threads block them.
         while true { pause() }
     }
 
-    private static func run(_ arguments: some Collection<String>) async {
-        guard let agent = AgentProcess(arguments: arguments) else {
-            return await Altnet.main(Altnet.withPresentName(Array(arguments)))
-        }
-        do { try await agent.run() } catch { exit(error.rawValue) }
+    private static func run(_ arguments: some Collection<String>) async -> Int32 {
+        guard let agent = AgentProcess(arguments: arguments) else { return await Altnet.run(Array(arguments)) }
+        do { try await agent.run() } catch { return error.rawValue }
+        return EXIT_SUCCESS
     }
 }

@@ -8,6 +8,8 @@ import Terminal
 /// Input and output of a command. Tests replace it.
 struct Console: Sendable {
     var style: Style
+    /// Style of standard error.
+    var errorStyle = Style()
     /// Whether standard error is a terminal, so that a user sees progress.
     var isWatched: Bool
     /// Style of a progress line that is redrawn; nil to print one line per step.
@@ -29,15 +31,19 @@ struct Console: Sendable {
 
     @TaskLocal static var current = Console.terminal
 
-    func print(_ text: String) { output(text + "\n") }
+    /// Prints text for people, wrapped to the terminal.
+    func print(_ text: String) { output(text.wrapped(to: style.width) + "\n") }
 
-    func complain(_ message: String) { errors(style.paint("altnet: ", .red) + message + "\n") }
+    /// Prints text for programs as it is.
+    func print(verbatim text: String) { output(text + "\n") }
+
+    func complain(_ message: String) { advise(errorStyle.paint("altnet: ", .red) + message) }
 
     /// Prints a hint to standard error, even if it is not a terminal.
-    func advise(_ text: String) { errors(text + "\n") }
+    func advise(_ text: String) { errors(text.wrapped(to: errorStyle.width) + "\n") }
 
     func progress(_ text: String) {
-        if isWatched { errors(text + "\n") }
+        if isWatched { advise(text) }
     }
 
     /// - Parameter compact: whether to print one line, for a stream of documents.
@@ -46,7 +52,7 @@ struct Console: Sendable {
         encoder.outputFormatting =
             compact ? [.sortedKeys, .withoutEscapingSlashes] : [.sortedKeys, .withoutEscapingSlashes, .prettyPrinted]
         guard let data = try? encoder.encode(value) else { return complain("the answer could not be written as JSON") }
-        print(Self.terminalSafe(json: String(decoding: data, as: UTF8.self)))
+        print(verbatim: Self.terminalSafe(json: String(decoding: data, as: UTF8.self)))
     }
 
     /// Escapes invisible characters as `\uNNNN`: network names are untrusted, and the output may be a terminal.
@@ -69,8 +75,8 @@ struct Console: Sendable {
 extension Console {
     static var terminal: Console {
         Console(
-            style: .terminal(STDOUT_FILENO), isWatched: isatty(STDERR_FILENO) == 1, spinner: .spinner,
-            screen: .standard,
+            style: .terminal(STDOUT_FILENO), errorStyle: .terminal(STDERR_FILENO),
+            isWatched: isatty(STDERR_FILENO) == 1, spinner: .spinner, screen: .standard,
             output: { write($0, to: STDOUT_FILENO) }, errors: { write($0, to: STDERR_FILENO) },
             askPassword: PasswordPrompt.ask, askText: LinePrompt.ask, input: readInput)
     }

@@ -77,7 +77,7 @@ struct CommandFailure: Error, Equatable {
             return
         }
         self.error = refusal
-        message = status == .success ? refusal.message : "\(refusal.message). \(refusal.code.remedy)"
+        message = refusal.sentence
     }
 }
 

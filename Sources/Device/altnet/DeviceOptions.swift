@@ -37,7 +37,7 @@ struct DeviceOptions: ParsableArguments {
             """
             The directory with the broker's ca.pem, certificate.pem, key.pem, password and psk, each optional \
             (default: $\(Variable.brokerSecrets.rawValue), or /etc/altnet/mqtt).
-            """, valueName: "path"), completion: .directory)
+            """, valueName: "folder"), completion: .directory)
     var brokerSecrets: String?
 
     @Option(

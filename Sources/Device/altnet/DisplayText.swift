@@ -196,7 +196,8 @@ enum DisplayText {
     static func connection(_ status: NetworkStatus) -> (text: String, paint: Style.Paint?) {
         guard status.state == .online else { return headline(status) }
         let signal = status.wifiSignal.map { " (\($0) dBm, \(strength($0)))" } ?? ""
-        return ("Connected to \(status.ssid?.description ?? "a network")\(signal)", .green)
+        let isWeak = status.wifiSignal.map { paint($0) == .red } ?? false
+        return ("Connected to \(status.ssid?.description ?? "a network")\(signal)", isWeak ? .yellow : .green)
     }
 
     /// Returns the strength in a word, with the thresholds of the colour.
@@ -262,7 +263,7 @@ enum ConnectivityDisplayText {
     }
 
     static func wanted(_ portal: Portal) -> String {
-        "This network needs a sign-in" + (portal.url.map { ": \($0.printable)" } ?? "")
+        "This network needs a sign-in: run 'altnet portal'" + (portal.url.map { ", or open \($0.printable)" } ?? "")
     }
 
     /// Returns the remaining time of the sign-in, as the end of a sentence; empty if unknown.

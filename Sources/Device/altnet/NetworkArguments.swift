@@ -98,7 +98,7 @@ struct StaticAddressOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "A static IPv6 address in this network, such as 2001:db8::20/64, beside those that routers announce.",
-            valueName: "address/length"))
+            valueName: "ipv6/length"))
     var ipv6: String?
 
     @Option(
@@ -171,7 +171,7 @@ struct OwnerOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "Whether traffic is limited or paid by volume: yes, no, or auto for what the network says (default: auto).",
-            valueName: "yes|no|auto"),
+            valueName: "choice"),
         completion: .list(["yes", "no", "auto"]),
         transform: { try setting($0, or: "auto", "give yes, no or auto") { ["yes": true, "no": false][$0] } })
     var metered: NetworkOptions.Setting<Bool>?
@@ -234,22 +234,23 @@ extension DeviceClient {
 }
 
 /// An SSID in this program's notation: `\xNN` for a byte, `\\` for a backslash.
-struct SSIDArgument: ExpressibleByArgument, Equatable {
+struct SSIDArgument: Equatable {
     let ssid: SSID
 
-    init?(argument: String) {
-        guard let ssid = SSID(description: argument) else { return nil }
+    @Sendable init(_ text: String) throws(ValidationError) {
+        guard let ssid = SSID(description: text) else {
+            throw ValidationError(
+                "an SSID has 1 to \(SSID.maximumLength) bytes; write \\xNN for a byte, \\\\ for a backslash")
+        }
         self.ssid = ssid
     }
-
-    var defaultValueDescription: String { ssid.description }
 }
 
 extension BackupList {
     /// Returns the stored network with this SSID or hash. The first six characters of the hash are enough.
     /// - Throws: `CommandFailure` if no network or several networks match.
     func network(named name: String) throws(CommandFailure) -> BackupNetwork {
-        let ssid = SSIDArgument(argument: name)?.ssid
+        let ssid = SSID(description: name)
         let bySSID = networks.filter { $0.ssid == ssid }
         let found = bySSID.isEmpty ? networks.filter { name.count >= 6 && $0.hash.base64.hasPrefix(name) } : bySSID
         switch found.count {

@@ -160,7 +160,7 @@ extension Console {
         do throws(QRCodeError) {
             let symbol = try QRCode(text.utf8, library: qrCodeLibrary)
             if let picture = QRCodeView(code: symbol).render(style) {
-                print(picture + "\n")
+                print(verbatim: picture + "\n")
             } else {
                 advise("The QR code needs more than \(style.width) columns: widen the terminal.")
             }

@@ -1,5 +1,6 @@
-/// A table with headings. Each column is as wide as its widest cell. In a narrow terminal, columns first shrink to
-/// their minimum. If the table is still too wide, the columns with the lowest rank are left out.
+/// A table with headings. Each column is as wide as its widest cell. In a narrow terminal, texts are first wrapped
+/// between words, then long words are cut, down to the minimum of a column. If the table is still too wide, the columns
+/// with the lowest rank are left out.
 package struct Table {
     package struct Column {
         package var title: String
@@ -34,11 +35,21 @@ package struct Table {
     private static let gap = 2
     /// Minimum width of truncated columns if the table is still too wide without the ranked columns.
     private static let last = 4
+    /// Lengths up to which words stay whole, in the order of attempts to fit the table.
+    private static let wholeWords = [32, 14]
 
     package func render(_ style: Style) -> String {
         let fields = fields(style.width)
         let heading = line(columns.map { Cell($0.title, .bold) }, fields, style)
         return ([heading] + rows.map { line($0, fields, style) }).joined(separator: "\n")
+    }
+
+    /// Returns the minimum width of a column, with which its words and its heading stay whole.
+    private func minimum(of column: Int, natural: Int, wholeWords: Int) -> Int {
+        guard let minimum = columns[column].minimum else { return natural }
+        let words = rows.flatMap { $0[column].text.split(separator: " ") }
+        let lengths = words.map { String($0).columns } + [columns[column].title.columns]
+        return min(natural, lengths.filter { $0 <= wholeWords }.reduce(minimum, max))
     }
 
     /// A visible column and its width.
@@ -51,11 +62,15 @@ package struct Table {
     private func fields(_ width: Int) -> [Field] {
         var shown = Array(columns.indices)
         while true {
-            var fields = shown.map { column in
-                let natural = rows.map { $0[column].text.columns }.reduce(columns[column].title.columns, max)
-                return Field(column: column, width: natural, minimum: min(natural, columns[column].minimum ?? natural))
+            var fields: [Field] = []
+            for wholeWords in Self.wholeWords {
+                fields = shown.map { column in
+                    let natural = rows.map { $0[column].text.columns }.reduce(columns[column].title.columns, max)
+                    let minimum = minimum(of: column, natural: natural, wholeWords: wholeWords)
+                    return Field(column: column, width: natural, minimum: minimum)
+                }
+                if Self.narrow(&fields, to: width) { return fields }
             }
-            if Self.narrow(&fields, to: width) { return fields }
             guard let least = shown.filter({ columns[$0].rank != nil }).min(by: { rank($0) < rank($1) }) else {
                 fields = fields.map { field in
                     let minimum = columns[field.column].minimum == nil ? field.minimum : min(field.minimum, Self.last)
@@ -83,16 +98,22 @@ package struct Table {
         return true
     }
 
+    /// Returns a row, of several lines if a text is wrapped.
     private func line(_ cells: [Cell], _ fields: [Field], _ style: Style) -> String {
-        let texts = fields.enumerated().map { position, field in
-            let cell = cells[field.column]
-            let text = cell.text.fitted(to: field.width, ellipsis: style.ellipsis)
-            let padding = String(repeating: " ", count: field.width - text.columns)
-            let painted = style.paint(text, cell.paint)
-            if columns[field.column].isRightAligned { return padding + painted }
-            return position == fields.count - 1 ? painted : painted + padding
+        let texts = fields.map { field in
+            cells[field.column].text.wrapped(to: field.width).split(separator: "\n", omittingEmptySubsequences: false)
         }
-        return texts.joined(separator: String(repeating: " ", count: Self.gap))
+        return (0..<(texts.map(\.count).max() ?? 0)).map { number in
+            zip(fields, texts).enumerated().map { position, part in
+                let (field, lines) = part
+                let text = (lines.indices.contains(number) ? String(lines[number]) : "")
+                    .fitted(to: field.width, ellipsis: style.ellipsis)
+                let padding = String(repeating: " ", count: field.width - text.columns)
+                let painted = style.paint(text, cells[field.column].paint)
+                if columns[field.column].isRightAligned { return padding + painted }
+                return position == fields.count - 1 ? painted : painted + padding
+            }.joined(separator: String(repeating: " ", count: Self.gap))
+        }.joined(separator: "\n")
     }
 }
 

@@ -37,7 +37,7 @@ struct BackupsCommand: AsyncParsableCommand {
 
         @OptionGroup var connection: ConnectionOptions
 
-        @Argument(help: ArgumentHelp("The network's SSID.", valueName: "ssid"))
+        @Argument(help: ArgumentHelp("The network's SSID.", valueName: "ssid"), transform: SSIDArgument.init)
         var ssid: SSIDArgument
 
         @OptionGroup var options: NewNetworkOptions
@@ -177,7 +177,7 @@ struct BackupsCommand: AsyncParsableCommand {
 
         @OptionGroup var connection: ConnectionOptions
 
-        @Argument(help: ArgumentHelp("The network's SSID.", valueName: "ssid"))
+        @Argument(help: ArgumentHelp("The network's SSID.", valueName: "ssid"), transform: SSIDArgument.init)
         var ssid: SSIDArgument
 
         @Option(help: ArgumentHelp("A name for this change, 1 to 64 bytes.", valueName: "name"))

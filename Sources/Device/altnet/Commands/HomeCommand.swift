@@ -40,7 +40,8 @@ struct HomeCommand: AsyncParsableCommand {
             help: ArgumentHelp("A stored network's SSID or hash.", valueName: "network"), completion: .storedNetwork)
         var target: String?
 
-        @Option(help: ArgumentHelp("Use a new network, with this SSID.", valueName: "ssid"))
+        @Option(
+            help: ArgumentHelp("Use a new network, with this SSID.", valueName: "ssid"), transform: SSIDArgument.init)
         var new: SSIDArgument?
 
         @OptionGroup var options: NewNetworkOptions

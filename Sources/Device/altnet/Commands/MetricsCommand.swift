@@ -19,6 +19,6 @@ struct MetricsCommand: DeviceCommand {
     func run(_ device: DeviceClient, _ console: Console) async throws {
         let metrics = try await device.metrics()
         if connection.json { return console.print(json: metrics) }
-        console.print(String(metrics.text(isOpenMetrics ? .openMetrics : .prometheus).dropLast()))
+        console.print(verbatim: String(metrics.text(isOpenMetrics ? .openMetrics : .prometheus).dropLast()))
     }
 }

@@ -167,8 +167,9 @@ enum PortalView {
         guard let portal = status.portal else { return "This network needs no sign-in." }
         let provider = portal.provider.map { " with \($0.printable)" } ?? ""
         let problem = status.problem.map { " The sign-in failed: \($0.printable)." } ?? ""
+        let page = portal.url.map { " Open this page in a browser: \($0.printable)" } ?? ""
         return switch portal.state {
-        case .inactive, .presentingUI: "\(ConnectivityDisplayText.wanted(portal)).\(problem)"
+        case .inactive, .presentingUI: "This network needs a sign-in.\(problem)\(page)"
         case .evaluating: "The device is searching for a hotspot provider that knows this network."
         case .authenticating: "The device is signing in\(provider)."
         case .authenticated where portal.isUnclaimed:

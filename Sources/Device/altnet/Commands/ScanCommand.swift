@@ -21,7 +21,9 @@ struct ScanCommand: DeviceCommand {
     @Option(help: ArgumentHelp("Scan only this frequency; can be repeated.", valueName: "MHz"))
     var frequency: [Int] = []
 
-    @Option(help: ArgumentHelp("Search for this hidden network; can be repeated.", valueName: "name"))
+    @Option(
+        help: ArgumentHelp("Search for this hidden network; can be repeated.", valueName: "ssid"),
+        transform: SSIDArgument.init)
     var ssid: [SSIDArgument] = []
 
     @Flag(help: "Show the known networks in range without a scan.")

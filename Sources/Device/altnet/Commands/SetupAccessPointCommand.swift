@@ -22,7 +22,7 @@ struct SetupAccessPointCommand: AsyncParsableCommand {
 
         func run(_ device: DeviceClient, _ console: Console) async throws {
             guard let setupAccessPoint = try await device.network().rescue else {
-                throw CommandFailure(.badData, "this device has no setup access point")
+                throw CommandFailure(.protocolMismatch, "this device has no setup access point")
             }
             console.show(setupAccessPoint, connection)
         }

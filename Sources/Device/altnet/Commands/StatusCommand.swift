@@ -40,13 +40,7 @@ struct StatusView {
     let now: Timestamp
 
     func render(_ style: Style) -> String {
-        let facts = facts(style)
-        let width = facts.map(\.name.columns).max() ?? 0
-        let lines = facts.map { fact in
-            let padding = String(repeating: " ", count: width - fact.name.columns)
-            return "  " + style.paint(fact.name, .dim) + padding + "  " + fact.value
-        }
-        return ([headline(style)] + lines).joined(separator: "\n")
+        headline(style) + "\n" + facts(style).render(style)
     }
 
     /// Returns one sentence with the state of the connection, and a second one if the user must sign in.
@@ -56,47 +50,47 @@ struct StatusView {
         guard let connectivity = status.network.connectivity, let portal = connectivity.portal,
             portal.wantsUser || portal.isUnclaimed && connectivity.internet == .captive
         else { return sentence }
-        let wanted = "\(ConnectivityDisplayText.wanted(portal)). Run 'altnet portal'."
+        let wanted = ConnectivityDisplayText.wanted(portal)
         return sentence + "\n" + style.paint(wanted, .yellow)
     }
 
-    private func facts(_ style: Style) -> [(name: String, value: String)] {
+    private func facts(_ style: Style) -> FactList {
         let network = status.network
-        var facts = [("Since", DisplayText.ago(network.since, now: now))]
+        var facts = FactList()
+        facts.add("Changed", DisplayText.ago(network.since, now: now))
         if let signal = network.wifiSignal {
             let strength = style.paint(DisplayText.bars(signal, style), DisplayText.paint(signal))
-            facts.append(("Signal", "\(strength) \(signal) dBm, \(SignalQuality.percent(signal: signal)) %"))
+            facts.add("Signal", "\(strength) \(signal) dBm, \(SignalQuality.percent(signal: signal)) %")
         }
         if let bssid = network.bssid {
-            facts.append(("Access point", ["\(bssid)", network.frequency.map(DisplayText.channel)].joined(", ")))
+            facts.add("Access point", ["\(bssid)", network.frequency.map(DisplayText.channel)].joined(", "))
         }
         if !network.addresses.isEmpty {
-            facts.append(("Addresses", network.addresses.map(\.printable).joined(separator: ", ")))
+            facts.add("Addresses", network.addresses.map(\.printable).joined(separator: ", "))
         }
-        facts.append(("Uplink", network.uplink.map { DisplayText.uplink($0, over: network.carrier) } ?? "none"))
+        facts.add("Uplink", network.uplink.map { DisplayText.uplink($0, over: network.carrier) } ?? "none")
         if let modem = network.modem {
-            facts.append(("Modem", "\(modem.interface.printable), \(DisplayText.modem(modem))"))
+            facts.add("Modem", "\(modem.interface.printable), \(DisplayText.modem(modem))")
         }
         if let radio = network.radio {
-            facts.append(("Radio", style.paint(DisplayText.radio(radio, now: now), .red)))
+            facts.add("Radio", style.paint(DisplayText.radio(radio, now: now), .red))
         }
         if let point = network.rescue, point.why != nil {
-            facts.append(("Setup AP", style.paint(DisplayText.setupAccessPoint(point, now: now), .yellow)))
+            facts.add("Setup AP", style.paint(DisplayText.setupAccessPoint(point, now: now), .yellow))
         }
         if network.connectivity?.checksInternet == false {
-            facts.append(
-                ("Portals", "noticed only if the network announces them (see 'altnet provision --internet-check')"))
+            facts.add("Portals", "noticed only if the network announces them (see 'altnet provision --internet-check')")
         }
         for refused in network.refused {
-            facts.append(("Refused", style.paint("\(refused.ssid): \(refused.remedy.printable)", .yellow)))
+            facts.add("Refused", style.paint("\(refused.ssid): \(refused.remedy.printable)", .yellow))
         }
-        if network.flags.contains(.switchInProgress) { facts.append(("Switch", "under way")) }
-        if let handover = network.handover { facts.append(("Moves", "\(handover)")) }
-        if let standby = network.standby { facts.append(("Standby", "\(standby.ssid)")) }
-        facts.append(("Backups", "\(status.backups.networks.count) of \(status.backups.max) stored"))
-        if let preferred = status.backups.preferred { facts.append(("Preferred", "\(preferred.ssid)")) }
-        if let name = network.deviceName { facts.append(("Name", "\(name)")) }
-        facts.append(("Device", "\(status.device.deviceId.printable), altnet \(status.device.firmware.printable)"))
+        if network.flags.contains(.switchInProgress) { facts.add("Switch", "under way") }
+        if let handover = network.handover { facts.add("Moves", "\(handover)") }
+        if let standby = network.standby { facts.add("Standby", "\(standby.ssid)") }
+        facts.add("Backups", "\(status.backups.networks.count) of \(status.backups.max) stored")
+        if let preferred = status.backups.preferred { facts.add("Preferred", "\(preferred.ssid)") }
+        if let name = network.deviceName { facts.add("Name", "\(name)") }
+        facts.add("Device", "\(status.device.deviceId.printable), altnet \(status.device.firmware.printable)")
         return facts
     }
 }

@@ -22,7 +22,7 @@ struct SupportReport: Encodable {
 
     /// - Parameter isHere: whether the device is this machine.
     init(of device: DeviceClient, isHere: Bool, progress: (String) -> Void) async {
-        program = Version.current
+        program = Version.withCommit
         system = isHere ? SystemFacts() : nil
         var unanswered: [String: String] = [:]
         func ask<Answer>(_ name: String, _ question: () async throws(ClientError) -> Answer) async -> Answer? {

@@ -35,7 +35,8 @@ struct SwitchCommand: DeviceCommand {
         help: ArgumentHelp("A stored network's SSID or hash.", valueName: "network"), completion: .storedNetwork)
     var target: String?
 
-    @Option(help: ArgumentHelp("Join a new network, with this SSID.", valueName: "ssid"))
+    @Option(
+        help: ArgumentHelp("Join a new network, with this SSID.", valueName: "ssid"), transform: SSIDArgument.init)
     var new: SSIDArgument?
 
     @OptionGroup var options: NewNetworkOptions

@@ -66,7 +66,9 @@ struct ProvisionCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The device's name, as on its label; it replaces another one.", valueName: "name"))
     var name: DeviceName?
 
-    @Option(help: ArgumentHelp("The SSID of the first network, which becomes the home network.", valueName: "ssid"))
+    @Option(
+        help: ArgumentHelp("The SSID of the first network, which becomes the home network.", valueName: "ssid"),
+        transform: SSIDArgument.init)
     var network: SSIDArgument?
 
     @OptionGroup var newNetwork: NewNetworkOptions

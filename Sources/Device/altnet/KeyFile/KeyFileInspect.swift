@@ -232,6 +232,7 @@ struct KeyFileView {
             .init(title: "PASSWORD", rank: 5),
         ]
         if hasAddresses { columns.append(.init(title: "ADDRESS", rank: 6)) }
+        if hasOptions { columns.append(.init(title: "OPTIONS", rank: 7)) }
         columns += [
             .init(title: "LAST SEEN", minimum: 10, rank: 3), .init(title: "LAST FAILURE", minimum: 8, rank: 4),
         ]

@@ -84,23 +84,29 @@ final class WatchFollower: Sendable {
     private static let signalInterval = Duration.seconds(1)
     /// Number of requests for the signal per request for scan results.
     private static let scanInterval = 5
+    /// Maximum number of events from before the connection.
+    private static let maximumEarlier = 4096
     private static let pauses = BackOff(first: .milliseconds(250), last: .seconds(5))
 
     private let connect: @Sendable () async throws -> DeviceClient
     private let clock: any Clock<Duration>
+    private let time: @Sendable () -> Timestamp
     private let onChange: @Sendable (WatchState) -> Void
     private let known = Mutex(WatchState())
-    /// Last event received, to resume after a reconnection.
-    private let heard = Mutex(EventSubscription())
+    /// Last event received, to resume after a reconnection. The first connection starts with the events that the device
+    /// still keeps.
+    private let heard = Mutex(EventSubscription(since: 0))
 
     /// - Parameters:
     ///   - clock: clock for the pauses between attempts and between requests.
+    ///   - time: current time, to compute the age of events.
     ///   - onChange: called with each new state, in order; must not block.
     init(
-        clock: any Clock<Duration>, onChange: @escaping @Sendable (WatchState) -> Void = { _ in },
+        clock: any Clock<Duration>, time: @escaping @Sendable () -> Timestamp = { .now },
+        onChange: @escaping @Sendable (WatchState) -> Void = { _ in },
         connect: @escaping @Sendable () async throws -> DeviceClient
     ) {
-        (self.clock, self.onChange, self.connect) = (clock, onChange, connect)
+        (self.clock, self.time, self.onChange, self.connect) = (clock, time, onChange, connect)
     }
 
     var state: WatchState { known.withLock { $0 } }
@@ -127,9 +133,12 @@ final class WatchFollower: Sendable {
     /// - Throws: an error when the connection ends.
     private func follow(_ device: DeviceClient, _ onReady: () -> Void) async throws {
         let events = try await device.events(heard.withLock { $0 })
+        let subscribed = events.subscribed
+        let history = try await device.history()
+        change { $0.update(history) }
+        try await readEarlier(events)
         try await read(device)
         onReady()
-        let subscribed = events.subscribed
         heard.withLock {
             if $0.stream != subscribed.stream {
                 $0 = EventSubscription(since: subscribed.seq, stream: subscribed.stream)
@@ -138,9 +147,7 @@ final class WatchFollower: Sendable {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 for try await event in events {
-                    self.heard.withLock { $0 = EventSubscription(since: event.seq, stream: subscribed.stream) }
-                    // Signals in earlier events are outdated.
-                    self.change { $0.handle(event, isLate: event.seq <= subscribed.seq, at: .now) }
+                    self.handle(event, of: subscribed)
                     if case .gap = event.body { try await self.read(device) }
                 }
                 throw ClientError.disconnected
@@ -158,21 +165,51 @@ final class WatchFollower: Sendable {
         }
     }
 
+    /// Reads the events from before the connection.
+    private func readEarlier(_ events: EventStream) async throws {
+        let subscribed = events.subscribed
+        let heard = heard.withLock { $0 }
+        let isRestarted = heard.stream != nil && heard.stream != subscribed.stream
+        guard isRestarted || subscribed.seq > heard.since ?? 0 else { return }
+        var earlier: [Event] = []
+        for try await event in events {
+            earlier.append(event)
+            if event.seq >= subscribed.seq || earlier.count == Self.maximumEarlier { break }
+        }
+        guard let newest = earlier.last?.time else { return }
+        // A device with another time of day has its newest event now.
+        let lag = age(newest)
+        let offset = lag >= .zero && lag < WatchState.horizon ? .zero : lag
+        for event in earlier { handle(event, age: age(event.time) - offset, of: subscribed) }
+    }
+
+    private func age(_ time: Timestamp) -> Duration {
+        .milliseconds(self.time().millisecondsSince1970 - time.millisecondsSince1970)
+    }
+
+    private func handle(_ event: Event, age: Duration = .zero, of subscribed: Subscribed) {
+        let isFirst = heard.withLock { heard in
+            defer { heard = EventSubscription(since: event.seq, stream: subscribed.stream) }
+            return heard.stream == nil
+        }
+        // The device does not keep all events since its start.
+        if case .gap = event.body, isFirst { return }
+        change { $0.handle(event, age: max(.zero, age), at: .now) }
+    }
+
     private func read(_ device: DeviceClient) async throws {
         let capabilities = try await device.capabilities()
         let list = try await device.backups()
-        let history = try await device.history()
         change { state in
             state.connected(to: capabilities)
             state.update(list)
-            state.update(history)
         }
         try await measure(device, withScan: true)
     }
 
     private func measure(_ device: DeviceClient, withScan: Bool) async throws {
         let status = try await device.network()
-        change { $0.update(status, at: .now) }
+        change { $0.update(status, age: max(.zero, age(status.since)), at: .now) }
         guard withScan else { return }
         do throws(ClientError) {
             let results = try await device.scanResults()

@@ -42,7 +42,7 @@ struct SignalChart {
         var canvas = Canvas(width: width, height: height)
         drawScale(&canvas)
         drawThreshold("weak", thresholds.weak, .yellow, &canvas)
-        drawThreshold("crit", thresholds.critical, .red, &canvas)
+        drawThreshold("critical", thresholds.critical, .red, &canvas)
         drawLink(&canvas)
         drawCandidates(&canvas)
         drawStretches(&canvas)
@@ -81,12 +81,13 @@ struct SignalChart {
         }
     }
 
-    /// - Parameter name: text in place of the number on the scale, at most four characters.
+    /// - Parameter name: text at the beginning of the line.
     private func drawThreshold(_ name: String, _ signal: Int, _ paint: Style.Paint, _ canvas: inout Canvas) {
         let row = Self.row(signal, of: plotHeight)
-        canvas.put(name, column: 0, row: row, paint)
+        canvas.put("\(signal)", column: 0, row: row, paint)
         canvas.put(isUnicode ? "┤" : "+", column: Self.margin - 1, row: row, .dim)
         for column in Self.margin..<width { canvas.put(isUnicode ? "┈" : ".", column: column, row: row, .dim) }
+        canvas.put(name, column: Self.margin, row: row, paint)
     }
 
     private func drawLink(_ canvas: inout Canvas) {

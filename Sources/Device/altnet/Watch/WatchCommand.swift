@@ -33,7 +33,7 @@ struct WatchCommand: DeviceCommand {
 
     func run(_ device: DeviceClient, _ console: Console) async throws {
         if let screen = console.screen, !lines, !connection.json, count == nil, !noSignal {
-            let follower = WatchFollower(clock: console.clock) { try await connect(console) }
+            let follower = WatchFollower(clock: console.clock, time: console.now) { try await connect(console) }
             try await LiveWatch(terminal: screen, console: console, follower: follower).run(device)
         } else {
             try await printEvents(device, console)

@@ -70,10 +70,15 @@ struct WatchState: Sendable, Equatable {
 
     // MARK: Answers and events of the device
 
-    mutating func update(_ status: NetworkStatus, at now: Instant) {
+    /// - Parameter age: time for which the status has lasted.
+    mutating func update(_ status: NetworkStatus, age: Duration = .zero, at now: Instant) {
         self.status = status
         let link: Link = status.state == .online ? status.ssid.map(Link.on) ?? .unnamed : .down
-        if stretches.last?.link != link { interrupt(link, at: now) }
+        if stretches.isEmpty {
+            stretches.append(Stretch(start: Self.moment(age, before: now), link: link))
+        } else if stretches.last?.link != link {
+            interrupt(link, at: now)
+        }
         if let ssid = status.ssid { name(ssid) }
         if let signal = status.wifiSignal { measure(signal, at: now) }
     }
@@ -101,13 +106,14 @@ struct WatchState: Sendable, Equatable {
         for decision in history.decisions { add(decision) }
     }
 
-    /// - Parameter isLate: whether the event happened before the connection.
-    mutating func handle(_ event: Event, isLate: Bool, at now: Instant) {
+    /// - Parameter age: time since the event, for events from before the connection.
+    mutating func handle(_ event: Event, age: Duration = .zero, at now: Instant) {
+        let then = Self.moment(age, before: now)
+        let moment = stretches.last.map { max($0.start, then) } ?? then
         switch event.body {
-        case .networkChanged(let status):
-            if !isLate { update(status, at: now) }
+        case .networkChanged(let status): update(status, at: moment)
         case .signal(let reading):
-            if !isLate { measure(reading.signal, at: now) }
+            if age < Self.horizon { measure(reading.signal, at: moment) }
         case .backupsChanged(let list): update(list)
         case .switchProgress(let change): handleSwitch(change, at: event.time)
         case .decision(let decision): add(decision)
@@ -140,7 +146,8 @@ struct WatchState: Sendable, Equatable {
     }
 
     private mutating func addHappening(_ text: String, _ paint: Style.Paint?, at time: Timestamp) {
-        happenings.append(Happening(time: time, text: text, paint: paint))
+        let place = happenings.lastIndex { $0.time <= time }.map { $0 + 1 } ?? 0
+        happenings.insert(Happening(time: time, text: text, paint: paint), at: place)
         if happenings.count > Self.maximumHappenings { happenings.removeFirst() }
     }
 
@@ -149,6 +156,10 @@ struct WatchState: Sendable, Equatable {
     private mutating func measure(_ signal: Int, at now: Instant) {
         link.add(signal, at: now)
         forget(before: now.advanced(by: .zero - Self.horizon))
+    }
+
+    private static func moment(_ age: Duration, before now: Instant) -> Instant {
+        now.advanced(by: .zero - min(age, horizon * 2))
     }
 
     private mutating func interrupt(_ link: Link, at now: Instant) {

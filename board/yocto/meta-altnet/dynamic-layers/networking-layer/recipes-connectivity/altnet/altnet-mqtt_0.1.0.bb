@@ -5,7 +5,7 @@ require recipes-connectivity/altnet/altnet.inc
 
 DEPENDS += "mosquitto"
 
-# In local.conf: ALTNET_MQTT_DEB = "/path/of/altnet-mqtt_0.1.0-1_arm64.deb"
+# In local.conf: ALTNET_MQTT_DEB = "/path/of/altnet-mqtt_0.1.0-2_arm64.deb"
 ALTNET_MQTT_DEB ?= ""
 DEB = "${ALTNET_MQTT_DEB}"
 
