@@ -195,6 +195,7 @@ private typealias Reason = Import.ImportFinding.Reason
                 Self.connection.replacing("HomeNet", with: "Home Net").replacing("correct horse", with: Self.key))
             let dry = await bench.run(["--dry-run"])
             #expect(dry.output.contains("\(Reason.derivedKeyOnly)"))
+            #expect(dry.output.contains("asks for the password of Home Net"))
             let wrong = await bench.run([], password: "battery staple", answers: ["yes"])
             #expect(wrong.errors.contains("does not match"))
             #expect(wrong.output.contains("nothing to store"))
@@ -226,7 +227,7 @@ private typealias Reason = Import.ImportFinding.Reason
             for line in [
                 "  /etc/wpa_supplicant/big.conf: \(Reason.tooLong)\n",
                 "  /etc/netplan/50-bad.yaml, line 1: ",
-                "  /boot/firmware/firstrun.sh, line 1: ", "  /boot/firmware/custom.toml: Invalid argument\n",
+                "  /boot/firmware/firstrun.sh, line 1: ", "  /boot/firmware/custom.toml: \(Reason.notAFile)\n",
             ] { #expect(run.output.contains(line)) }
             #expect(try bench.open().state.home?.ssid.text == "HomeNet")
         }
@@ -312,6 +313,41 @@ private typealias Reason = Import.ImportFinding.Reason
             let run = await bench.run(["--dry-run"])
             #expect(!run.output.contains("HostPlan") && run.status == 0)
             #expect(run.output.contains("/loop.conf: \(String(cString: strerror(ELOOP)))\n"))
+            #expect(run.output.contains("/etc/wpa_supplicant/host.conf: \(Reason.brokenLink)\n"))
+            // NetworkManager hides a connection of the system by a link to /dev/null.
+            try link("/etc/NetworkManager/system-connections/hidden.nmconnection", to: "/dev/null")
+            #expect(await !bench.run(["--dry-run"]).output.contains("hidden.nmconnection"))
+        }
+    }
+
+    @Test func whatIsLeftOutChangesTheStatusOnlyIfAsked() async throws {
+        try await withBench { bench in
+            try bench.add("/etc/NetworkManager/system-connections/Home.nmconnection", Self.connection)
+            #expect(await bench.run(["--dry-run", "--strict"]).status == 0)
+            try bench.add("/etc/wpa_supplicant.conf", Self.supplicant)
+            #expect(await bench.run(["--dry-run"]).status == 0)
+            #expect(await bench.run(["--dry-run", "--strict"]).status == 66)
+            let run = await bench.run(["--yes", "--strict", "--json"])
+            #expect(run.status == 66 && run.output.contains("\"stored\":true"), "\(run.output)")
+        }
+    }
+
+    /// A file of netplan hides those of the same name in less important folders.
+    @Test func filesThatBelongTogether() async throws {
+        func plan(_ settings: String) -> String { "network: {version: 2, wifis: {wlan0: {\(settings)}}}\n" }
+        try await withBench { bench in
+            try bench.add("/etc/netplan/50-a.yaml", plan("addresses: [10.0.0.2/8]"))
+            try bench.add("/run/netplan/50-a.yaml", plan("access-points: {Home: {password: abcdefgh1}}"))
+            try bench.add("/lib/netplan/90-b.yaml", plan("addresses: [10.0.0.3/8]"))
+            try bench.add("/etc/network/interfaces", "iface wlan1 inet dhcp\nwpa-conf /data/wifi.conf\n")
+            try bench.add("/data/wifi.conf", "network={\nssid=\"Work\"\npsk=\"abcdefgh1\"\n}\n")
+            try bench.add("/var/lib/connman/wifi_0_486f_managed_psk/settings", "")
+            try bench.add("/boot/dietpi-wifi.txt", "aWIFI_SSID[0]=''\n")
+            let sources = Board(try SourceFiles(root: bench.root)).read()
+            let networks = sources.flatMap(\.networks)
+            #expect(networks.map(\.ssid.text) == ["Home", "Work"])
+            #expect(networks.map { $0.address.map { "\($0.address)" } } == ["10.0.0.3", nil])
+            #expect(sources.flatMap(\.findings).map(\.reason) == [.notRead(program: "ConnMan")])
         }
     }
 

@@ -64,25 +64,32 @@ extension FuzzTarget {
                 "   /usr/lib/raspberrypi-sys-mods/imager_custom set_wlan -h 'It'\\''s' '12345678' 'DE'\nelse\n"
                     + "cat >/etc/wpa_supplicant/wpa_supplicant.conf <<'WPAEOF'\n"
                     + "network={\n\tssid=\"a\"\n\tpsk=\"12345678\"\n}\nWPAEOF\n",
+                "auto wlan0\niface wlan0 inet static\n address 10.0.0.5\n netmask 255.0.0.0\n wpa-ssid \"Home\"\n"
+                    + " wpa-psk 12345678\niface wlan1 inet dhcp\n wpa-conf /etc/wpa.conf\n",
+                "[Match]\nName=!eth0 wl*\n[Network]\nAddress=10.0.0.5\nDNS=9.9.9.9\n[Route]\nGateway=10.0.0.1\n",
+                "wlan = { \"ssid\" = 'Home', password = \"\"\"\\\n12345678\"\"\" }\nx = [1, {y = []}]\n",
             ]
-            return texts.enumerated().map { index, text in [UInt8(index)] + Array(text.utf8) }
+            // The last text is of custom.toml too.
+            return texts.enumerated().map { index, text in [UInt8(index < 9 ? index : 5)] + Array(text.utf8) }
         }
     ) { bytes in
         guard let first = bytes.first else { return }
         let rest = Array(bytes.dropFirst())
         let timestamps = rest.withUnsafeBytes { NetworkManagerSource.timestamps($0) }
         check(rest) { text in
-            switch first % 7 {
+            switch first % 9 {
             case 0: NetworkManagerSource.keyFile(text, from: "file", timestamps: timestamps)
             case 1: NetworkManagerSource.answer(text, from: "nmcli")
             case 2: WpaSupplicantSource.read(text, from: "wpa_supplicant-wlan0.conf")
             case 3: IwdSource.read(text, named: rest.prefix(40) + Array(".psk".utf8), from: "file", changed: 1)
             case 4: DhcpcdSource.read(text, from: "dhcpcd.conf")
             case 5: ImagerSource.customTOML(text, from: "custom.toml")
+            case 7: IfupdownSource.read(text, from: "interfaces")
+            case 8: NetworkdSource.read(text, from: "25-wlan.network")
             default: ImagerSource.firstRun(text, from: "firstrun.sh")
             }
         }
-        switch first % 7 {
+        switch first % 9 {
         case 0:
             checkNothingIsOpen(rest + Array("\n[wifi-security]\npsk=12345678\n".utf8)) {
                 NetworkManagerSource.keyFile($0, from: "file", timestamps: [:])

@@ -146,7 +146,7 @@ private func credential(_ contents: SourceContents) -> EnterpriseCredential? {
             ["eap=PEAP", "identity=\"u\"", "password=\"p\"", "ca_cert=\"hash://server/sha256/00\""],
             .certificateUnreadable("hash://server/sha256/00")
         ),
-        (["eap=PEAP", "identity=\"u\"", "password=hash:00", "ca_cert=\"/ca.pem\""], .passwordElsewhere),
+        (["eap=PEAP", "identity=\"u\"", "password=hash:00", "ca_cert=\"/ca.pem\""], .passwordHashed),
         (["eap=PEAP", "password=\"p\"", "ca_cert=\"/ca.pem\""], .impossibleEnterprise(.missing(.identity))),
         (["eap=PEAP", "identity=\"u\"", "ca_cert=\"/ca.pem\""], .impossibleEnterprise(.missing(.password))),
         (["eap=FAST", "identity=\"u\"", "password=\"p\""], .enterpriseMethod("fast")),

@@ -101,13 +101,13 @@ import Testing
         var contents = SourceContents()
         var draft = NetworkDraft(ImportLocation("/x"))
         let key = Secret(Array(repeating: UInt8(1), count: 32))
-        (draft.name, draft.password) = (Array("a".utf8), .derivedKey(key, comment: Secret(text: "12345678")))
+        (draft.name, draft.password) = (Array("a".utf8), .derivedKey(key, candidates: [Secret(text: "12345678")]))
         contents.add(draft)
         let device = ImportPlan.Device(maximum: 3)
         #expect(ImportPlan([contents], device: device).findings.map(\.reason) == [.derivedKeyOnly])
-        contents.resolveKeys { network, found, comment in
+        contents.resolveKeys { network, found, candidates in
             #expect(network.ssid.text == "a" && found == key)
-            return comment
+            return candidates.first
         }
         #expect(password(ImportPlan([contents], device: device).home) == "12345678")
     }
@@ -138,11 +138,12 @@ import Testing
 
     // covers: seed/import
     @Test func dhcpcdsAddresses() throws {
+        func pattern(_ name: String) -> [InterfacePattern] { [InterfacePattern(names: [name])] }
         let (first, second, third) = (try address("10.0.0.2"), try address("10.0.1.2"), try address("10.0.2.2"))
         let addresses = [
-            SeparateAddress(interface: "eth0", ssid: nil, address: third, place: ImportLocation("/d")),
-            SeparateAddress(interface: "wlan0", ssid: nil, address: first, place: ImportLocation("/d")),
-            SeparateAddress(interface: nil, ssid: try SSID("b"), address: second, place: ImportLocation("/d")),
+            SeparateAddress(interfaces: pattern("eth0"), address: third, place: ImportLocation("/d")),
+            SeparateAddress(interfaces: pattern("wlan*"), address: first, place: ImportLocation("/d")),
+            SeparateAddress(ssid: try SSID("b"), address: second, place: ImportLocation("/d")),
         ]
         let result = try plan(try ["a", "b", "c"].map { try network($0) }, connected: "a", addresses: addresses)
         #expect(result.entries.map { $0.network.address?.address } == [first.address, second.address, nil])

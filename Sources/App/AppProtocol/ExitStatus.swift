@@ -3,6 +3,8 @@ package enum ExitStatus: Int32, CaseIterable, Sendable {
     case success = 0
     case failed = 1
     case badData = 65
+    /// A part of the input was left out.
+    case incomplete = 66
     case unreachable = 69
     case defect = 70
     case deviceFailure = 74

@@ -133,9 +133,15 @@ extension SSID {
             case UInt8(ascii: "r"): bytes.append(0x0d)
             case UInt8(ascii: "t"): bytes.append(0x09)
             case UInt8(ascii: "x"):
-                let digits = rest.prefix(2)
-                rest = rest.dropFirst(2)
-                bytes += Hex.bytes(String(decoding: digits, as: UTF8.self)) ?? []
+                // One or two digits.
+                let digits = rest.prefix(2).prefix { Hex.value(of: $0) != nil }
+                rest = rest.dropFirst(digits.count)
+                if !digits.isEmpty { bytes.append(digits.reduce(0) { $0 << 4 | (Hex.value(of: $1) ?? 0) }) }
+            case UInt8(ascii: "0")...UInt8(ascii: "7"):
+                // Up to three octal digits.
+                let digits = [escape] + rest.prefix(2).prefix { (UInt8(ascii: "0")...UInt8(ascii: "7")).contains($0) }
+                rest = rest.dropFirst(digits.count - 1)
+                bytes.append(digits.reduce(0) { $0 << 3 | ($1 - UInt8(ascii: "0")) })
             default: bytes.append(escape)
             }
         }

@@ -9,7 +9,10 @@ public struct EnterpriseDraft: Sendable, Equatable {
     var identity: String?
     var anonymousIdentity: String?
     var password: Secret?
-    var isPasswordElsewhere = false
+    /// Reason why the source has no password; nil if it has one.
+    var obstacle: ImportFinding.Reason?
+    /// Certificates and keys inside the source, by the name that the settings use in place of a path.
+    var embedded: [String: Secret] = [:]
     /// Path of the device's certificate.
     var clientCertificate: String?
     /// Path of the device's private key.
@@ -37,9 +40,7 @@ public struct EnterpriseDraft: Sendable, Equatable {
         guard let inner = innerMethod(of: method) else {
             return .failure(Refusal(reason: .enterpriseMethod("\(name) with \(inner ?? "")")))
         }
-        if method != .tls, isPasswordElsewhere, password == nil {
-            return .failure(Refusal(reason: .passwordElsewhere))
-        }
+        if method != .tls, password == nil, let obstacle { return .failure(Refusal(reason: obstacle)) }
         guard caCertificate != nil || usesSystemAuthorities else {
             return .failure(Refusal(reason: .serverUnchecked))
         }
@@ -67,6 +68,7 @@ public struct EnterpriseDraft: Sendable, Equatable {
 
     private func content(of path: String?, _ read: (String) -> Secret?) throws(Refusal) -> Secret? {
         guard let path else { return nil }
+        if let content = embedded[path] { return content }
         guard path.hasPrefix("/"), let content = read(path) else {
             throw Refusal(reason: .certificateUnreadable(path))
         }

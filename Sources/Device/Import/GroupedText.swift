@@ -7,19 +7,36 @@ struct GroupedText {
         let line: Int
     }
 
-    /// Values by group and key. Of a repeated key, the last value counts.
+    enum Dialect {
+        /// GLib's key files: of a repeated key, the last value counts.
+        case glib
+        /// ell's settings: the first value counts, and a group such as `[@pem@name]` contains lines of another format.
+        case ell
+    }
+
     private(set) var groups: [String: [String: Value]] = [:]
+    /// Text of groups such as `[@pem@name]`, by name.
+    private(set) var embedded: [String: SourceText] = [:]
     private(set) var headers: [String: Int] = [:]
     /// Line number of the first repeated key.
     private var repeated: Int?
 
     /// - Throws: `MalformedSource` for a line that is neither a group, a value, a comment nor empty, or for a value
     ///   outside any group.
-    init(_ source: SourceText) throws(MalformedSource) {
+    init(_ source: SourceText, _ dialect: Dialect = .glib) throws(MalformedSource) {
         var group: String?
-        for (number, line) in source.lines {
+        var lines = source.lines[...]
+        while let (number, line) = lines.popFirst() {
             let line = line.trimmedStart
-            guard let first = line.first, first != UInt8(ascii: "#"), first != UInt8(ascii: ";") else { continue }
+            guard let first = line.first, first != UInt8(ascii: "#") else { continue }
+            if dialect == .ell, line.starts(with: "[@pem@") {
+                let name = line.trimmed.dropFirst(6).dropLast()
+                let text = lines.prefix { $0.text.first != UInt8(ascii: "[") }
+                lines = lines.dropFirst(text.count)
+                guard let first = text.first?.text, let last = text.last?.text, let name = name.text else { continue }
+                embedded[name] = source[first.startIndex..<last.endIndex]
+                continue
+            }
             if first == UInt8(ascii: "[") {
                 let line = line.trimmed
                 guard line.last == UInt8(ascii: "]"), let name = line.dropFirst().dropLast().text else {
@@ -35,6 +52,7 @@ struct GroupedText {
             }
             guard let group else { throw MalformedSource("the value is outside any group", line: number) }
             if groups[group]?[name] != nil { repeated = repeated ?? number }
+            if dialect == .ell, groups[group]?[name] != nil { continue }
             groups[group]?[name] = Value(text: value.trimmedStart, line: number)
         }
     }
@@ -45,7 +63,7 @@ struct GroupedText {
 
     func group(_ name: String, or other: String) -> [String: Value]? {
         guard let settings = groups[name] else { return groups[other] }
-        return settings.merging(groups[other] ?? [:]) { $1 }
+        return settings.merging(groups[other] ?? [:]) { first, _ in first }
     }
 
     /// Returns the first line with an unknown group, an unknown setting or a repeated key.
@@ -64,8 +82,16 @@ extension GroupedText.Value {
     /// Text without trailing blanks. Escapes are not replaced.
     var word: String? { text.trimmed.text }
 
-    /// Whether the value is `true`, `yes`, `on` or `1`.
-    var isTrue: Bool { ["true", "yes", "on", "1"].contains(word?.lowercased()) }
+    /// Boolean value; nil for another word, which counts as none. Only `nmcli` writes `yes` or `no`.
+    func flag(isAnswer: Bool = false) -> Bool? {
+        switch word {
+        case "true", "1": true
+        case "false", "0": false
+        case "yes" where isAnswer: true
+        case "no" where isAnswer: false
+        default: nil
+        }
+    }
 
     var number: Int? { text.trimmed.number }
 

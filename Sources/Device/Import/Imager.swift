@@ -5,48 +5,39 @@ import AgentModel
 public enum ImagerSource {
     public static func customTOML(_ bytes: UnsafeRawBufferPointer, from source: String) -> SourceContents {
         reading(bytes, from: source) { text, contents throws(MalformedSource) in
-            var draft: NetworkDraft?
-            var table = ""
-            var isInList = false
-            var names: Set<String> = []
-            for (number, line) in text.lines {
-                let line = line.trimmed
-                guard let first = line.first, !isComment(line) else { continue }
-                let place = ImportLocation(source, line: number)
-                if isInList {
-                    isInList = !line.contains(UInt8(ascii: "]"))
-                } else if first == UInt8(ascii: "[") {
-                    let name = line.dropFirst().prefix { $0 != UInt8(ascii: "]") }
-                    table = name.trimmed.text ?? "?"
-                    if settings[table] == nil || !isComment(line[name.endIndex...].dropFirst()) {
-                        contents.doubt(place)
-                    }
-                    if table == "wlan", draft == nil { draft = NetworkDraft(place) }
-                } else if let (key, value) = line.split(at: UInt8(ascii: "=")) {
-                    let value = value.trimmed
-                    let name = try self.key(key.trimmed, line: number)
-                    isInList = value.first == UInt8(ascii: "[") && !value.contains(UInt8(ascii: "]"))
-                    guard settings[table]?.contains(name) ?? false, names.insert(table + "." + name).inserted else {
-                        contents.doubt(place)
+            let values = try TOMLText(text)
+            for table in values.tables where table.path.count > 1 || settings[table.path[0]] == nil {
+                contents.report(unknown: ImportLocation(source, line: table.line))
+            }
+            guard
+                let first = values.tables.first(where: { $0.path == ["wlan"] })?.line
+                    ?? values.entries.first(where: { $0.path.first == "wlan" })?.line
+            else {
+                for entry in values.entries where settings[entry.table] == nil {
+                    contents.report(unknown: ImportLocation(source, line: entry.line))
+                }
+                return
+            }
+            var draft = NetworkDraft(ImportLocation(source, line: first))
+            draft.security = .open
+            for entry in values.entries {
+                switch (entry.path.joined(separator: "."), entry.value) {
+                case ("wlan.ssid", .string(let name)): draft.name = name.withBytes { Array($0) }
+                case ("wlan.password", .string(let password)):
+                    if password.count > 0 { (draft.security, draft.password) = (.psk, password.keyOrPassphrase) }
+                case ("wlan.hidden", .word(let word)): draft.isHidden = word == "true"
+                case ("wlan.password_encrypted", .word(let word)): draft.hasCredential = word == "true"
+                case ("wlan.ssid", _):
+                    throw MalformedSource("the value is not a string on one line", line: entry.line)
+                case ("wlan.password", _):
+                    (draft.security, draft.password) = (.psk, .malformed("its password is not a string"))
+                default:
+                    guard entry.path.count > 2 || settings[entry.table]?.contains(entry.path.last ?? "") != true else {
                         continue
                     }
-                    switch table + "." + name {
-                    case "wlan.ssid": draft?.name = try string(value, line: number)
-                    case "wlan.password":
-                        var bytes = try string(value, line: number)
-                        let secret = Secret(consuming: &bytes)
-                        draft?.password = secret.count == 0 ? .missing : secret.keyOrPassphrase
-                    case "wlan.hidden": draft?.isHidden = value.starts(with: "true")
-                    case "wlan.password_encrypted": draft?.hasCredential = value.starts(with: "true")
-                    default: break
-                    }
-                    if value.first != UInt8(ascii: "["), !isSingle(value) { contents.doubt(place) }
-                } else {
-                    contents.doubt(place)
+                    contents.doubt(ImportLocation(source, line: entry.line))
                 }
             }
-            guard var draft else { return }
-            if case .missing = draft.password { draft.security = .open }
             if case .open = draft.security, draft.name == nil { return }
             contents.add(draft)
         }
@@ -55,69 +46,12 @@ public enum ImagerSource {
     /// Known settings by table (raspberrypi-sys-mods, init_config). The root table has an empty name.
     private static let settings: [String: Set<String>] = [
         "": ["config_version"], "system": ["hostname"], "user": ["name", "password", "password_encrypted"],
-        "ssh": ["enabled", "password_authentication", "authorized_keys"],
+        "ssh": ["enabled", "password_authentication", "authorized_keys", "ssh_import_id"],
         "wlan": ["ssid", "password", "password_encrypted", "hidden", "country"], "locale": ["keymap", "timezone"],
     ]
 
-    /// Whether the value is one string, number or Boolean, followed by at most a comment.
-    private static func isSingle(_ value: SourceText) -> Bool {
-        if let quote = value.first, quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") {
-            guard var bytes = try? string(value, line: 0) else { return false }
-            bytes.withUnsafeMutableBytes { wipe($0) }
-            return true
-        }
-        let word = value.prefix { $0.isLetterOrDigit || $0 == UInt8(ascii: "_") }
-        return !word.isEmpty && isComment(value[word.endIndex...])
-    }
-
     private static func isComment(_ rest: SourceText) -> Bool {
         rest.trimmed.first.map { $0 == UInt8(ascii: "#") } ?? true
-    }
-
-    private static func key(_ text: SourceText, line: Int) throws(MalformedSource) -> String {
-        guard text.first == UInt8(ascii: "\"") || text.first == UInt8(ascii: "'") else { return text.name }
-        return String(decoding: try string(text, line: line), as: UTF8.self)
-    }
-
-    private static func string(_ text: SourceText, line: Int) throws(MalformedSource) -> [UInt8] {
-        let fault = MalformedSource("the value is not a string on one line", line: line)
-        guard let quote = text.first, quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") else { throw fault }
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(text.count)
-        var rest = text.dropFirst()
-        while let byte = rest.popFirst() {
-            if byte == quote {
-                guard rest.trimmed.isEmpty || rest.trimmed.first == UInt8(ascii: "#") else { break }
-                return bytes
-            }
-            if byte == UInt8(ascii: "\\"), quote == UInt8(ascii: "\"") {
-                guard let escape = rest.popFirst(), let plain = unescaped(escape, &rest) else { break }
-                bytes += plain
-            } else {
-                bytes.append(byte)
-            }
-        }
-        bytes.withUnsafeMutableBytes { wipe($0) }
-        throw fault
-    }
-
-    private static func unescaped(_ escape: UInt8, _ rest: inout SourceText) -> [UInt8]? {
-        switch escape {
-        case UInt8(ascii: "\""), UInt8(ascii: "\\"): return [escape]
-        case UInt8(ascii: "b"): return [8]
-        case UInt8(ascii: "t"): return [9]
-        case UInt8(ascii: "n"): return [10]
-        case UInt8(ascii: "f"): return [12]
-        case UInt8(ascii: "r"): return [13]
-        case UInt8(ascii: "u"), UInt8(ascii: "U"):
-            let length = escape == UInt8(ascii: "u") ? 4 : 8
-            let digits = rest.prefix(length)
-            guard digits.count == length, digits.allSatisfy(\.isHexDigit) else { return nil }
-            rest = rest.dropFirst(digits.count)
-            let value = digits.reduce(UInt32(0)) { $0 << 4 | UInt32(Hex.value(of: $1) ?? 0) }
-            return Unicode.Scalar(value).map { Array(String($0).utf8) }
-        default: return nil
-        }
     }
 
     /// Reads the arguments of `imager_custom set_wlan` and the wpa_supplicant.conf in a here-document. Both describe
@@ -137,6 +71,8 @@ public enum ImagerSource {
                         throw MalformedSource("the script builds a word at run time", line: number)
                     }
                     try contents.addSupplicantNetworks(Array(body), from: source, interface: nil)
+                } else if isAboutNetworks(line) {
+                    contents.report(unknown: ImportLocation(source, line: number))
                 } else if !isAboutOthers(line.trimmed) {
                     contents.doubt(ImportLocation(source, line: number))
                 }
@@ -150,7 +86,7 @@ public enum ImagerSource {
         guard line.firstIndex(of: "wpa_supplicant") != nil, let mark = line.firstIndex(of: "<<") else { return nil }
         let rest = line[mark...].dropFirst(2)
         let word = rest.drop { "-'\"\\ ".utf8.contains($0) }
-            .prefix { (UInt8(ascii: "A")...UInt8(ascii: "z")).contains($0) && $0 != UInt8(ascii: "\\") }
+            .prefix { $0.isLetterOrDigit || $0 == UInt8(ascii: "_") }
         let isLiteral = rest[..<word.startIndex].contains { "'\"\\".utf8.contains($0) }
         return word.isEmpty ? nil : (Array(word), isLiteral)
     }
@@ -159,7 +95,10 @@ public enum ImagerSource {
     private static func isAboutOthers(_ line: SourceText) -> Bool {
         guard !isComment(line), !keywords.contains(where: { line.isEqual(to: $0) }) else { return true }
         return beginnings.contains { line.starts(with: $0) }
-            && !ofNetworks.contains { line.firstIndex(of: $0) != nil }
+    }
+
+    private static func isAboutNetworks(_ line: SourceText) -> Bool {
+        !isComment(line) && ofNetworks.contains { line.firstIndex(of: $0) != nil }
     }
 
     private static let keywords: [StaticString] = ["else", "fi", "then", "do", "done", "KBEOF"]
@@ -172,9 +111,10 @@ public enum ImagerSource {
         "/usr/lib/raspberrypi-sys-mods/imager_custom import_ssh_id ",
         "/usr/lib/raspberrypi-sys-mods/imager_custom set_keymap ",
         "/usr/lib/raspberrypi-sys-mods/imager_custom set_timezone ",
+        "/usr/lib/raspberrypi-sys-mods/imager_custom set_wlan_country ",
     ]
     private static let ofNetworks: [StaticString] = [
-        "set_wlan", "psk", "passphrase", "ssid", "nmcli", "NetworkManager", "netplan",
+        "set_wlan ", "psk", "passphrase", "ssid", "nmcli", "system-connections/", "netplan",
     ]
 
     /// Returns the arguments of `set_wlan`, split as in a shell, and whether the line ends after them; nil for another
@@ -227,6 +167,11 @@ public enum ImagerSource {
         guard quote == nil, isWhole else { throw MalformedSource("the script builds a word at run time", line: line) }
         return word
     }
+}
+
+extension TOMLText.Entry {
+    /// Name of the table of a setting, such as `wlan`; empty for the root table.
+    fileprivate var table: String { path.count > 1 ? path[0] : "" }
 }
 
 extension SourceContents {

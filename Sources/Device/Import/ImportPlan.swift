@@ -57,7 +57,9 @@ public struct ImportPlan: Sendable, Equatable {
         let connectedNames = Set(connected.values)
         var groups = Self.joinable(sources, connectedNames, &findings)
             .map { $0.withAddress(of: separate, connected) }
-        groups.sort { $0.isPreferred(to: $1, connectedNames) }
+        groups = groups.enumerated()
+            .sorted { $0.element.order(connectedNames, $0.offset) < $1.element.order(connectedNames, $1.offset) }
+            .map(\.element)
         Self.shareAddresses(&groups, &findings)
 
         let named = Set(groups.map(\.network.ssid))
@@ -71,6 +73,7 @@ public struct ImportPlan: Sendable, Equatable {
             if case .besideUnknown(let place, _) = finding.reason { place } else { nil }
         }
         findings.removeAll { $0.reason == .notUnderstood && reportedLocations.contains($0.place) }
+        findings = findings.withoutRepetition
         var room = max(0, device.maximum - device.backups.count)
         var hasHome = device.home != nil && !replaces
         entries = groups.map { group in
@@ -110,8 +113,11 @@ public struct ImportPlan: Sendable, Equatable {
         let networks = sources.flatMap(\.networks)
         let onlyWPA3 = Set(sources.flatMap(\.onlyWPA3))
         var order: [SSID] = []
+        var ordered: Set<SSID> = []
         var groups: [SSID: MergedNetwork] = [:]
-        let unknown = findings.filter(\.mayHideCredential).map(\.place)
+        let unknown = findings.filter(\.mayHideCredential).map(\.place) + sources.flatMap(\.doubts)
+        var priorities: [SSID: Int] = [:]
+        var keys: [SSID: FoundNetwork] = [:]
         let places =
             findings.filter(\.isAboutCredential).compactMap { finding in finding.ssid.map { ($0, finding.place) } }
             + networks.filter { $0.credential != .none }.map { ($0.ssid, $0.place) }
@@ -129,10 +135,16 @@ public struct ImportPlan: Sendable, Equatable {
             if case .passphrase = network.credential, onlyWPA3.contains(network.ssid) { network.security = .wpa3 }
             // Skip the open variant of a network that also uses OWE.
             if network.credential == .none, network.security != .owe, encrypted.contains(network.ssid) { continue }
+            priorities[network.ssid] = max(priorities[network.ssid] ?? network.priority, network.priority)
             if case .derivedKey = network.credential {
                 findings.append(ImportFinding(network.place, network.ssid, .derivedKeyOnly))
+                keys[network.ssid] = keys[network.ssid] ?? network
+                if let group = groups[network.ssid], group.network.isOutdated(by: network, isFirst: false) {
+                    groups[network.ssid] = nil
+                }
                 continue
             }
+            if let key = keys[network.ssid], network.isOutdated(by: key, isFirst: true) { continue }
             if case .unresolved = network.credential {
                 findings.append(ImportFinding(network.place, network.ssid, .enterprise))
                 continue
@@ -144,11 +156,15 @@ public struct ImportPlan: Sendable, Equatable {
             if let group = groups[network.ssid] {
                 groups[network.ssid] = group.merged(with: network)
             } else {
-                order.append(network.ssid)
+                if ordered.insert(network.ssid).inserted { order.append(network.ssid) }
                 groups[network.ssid] = MergedNetwork(network: network, places: [network.place])
             }
         }
-        return order.compactMap { groups[$0] }
+        return order.compactMap { ssid in
+            var group = groups[ssid]
+            group?.network.priority = priorities[ssid] ?? 0
+            return group
+        }
     }
 
     /// Assigns each interface's address to one network: the connected one, or the most preferred.
@@ -181,22 +197,44 @@ extension FoundNetwork {
     }
 }
 
+extension FoundNetwork {
+    /// Whether the network's password is older than a key in another source that it does not derive.
+    /// - Parameter isFirst: whether the key's source is more trusted.
+    fileprivate func isOutdated(by key: FoundNetwork, isFirst: Bool) -> Bool {
+        guard place.source != key.place.source else { return false }
+        let (own, others) = (lastConnected ?? 0, key.lastConnected ?? 0)
+        return isFirst ? own <= others : own < others
+    }
+}
+
+extension [ImportFinding] {
+    /// Findings without those that repeat a reason for the same network or place.
+    fileprivate var withoutRepetition: [ImportFinding] {
+        var seen: Set<String> = []
+        return filter { finding in
+            seen.insert(finding.ssid.map { "\($0.hex): \(finding.reason)" } ?? "\(finding)").inserted
+        }
+    }
+}
+
 private struct MergedNetwork {
     var network: FoundNetwork
     var places: [ImportLocation]
 
     /// Merges two entries for one network. The more trusted source has priority, unless the other source has another
-    /// credential and joined later.
+    /// credential and joined later. In one source, the higher priority counts.
     func merged(with other: FoundNetwork) -> MergedNetwork {
         let isNewer =
-            (other.lastConnected ?? 0) > (network.lastConnected ?? 0) && other.credential != network.credential
+            other.place.source == network.place.source
+            ? other.priority > network.priority
+            : (other.lastConnected ?? 0) > (network.lastConnected ?? 0) && other.credential != network.credential
         let (first, second) = isNewer ? (other, network) : (network, other)
         var merged = first
         merged.isHidden = first.isHidden || second.isHidden
         merged.priority = max(first.priority, second.priority)
         merged.lastConnected = [first.lastConnected, second.lastConnected].compactMap(\.self).max()
         merged.interface = first.interface ?? second.interface
-        if first.address == nil {
+        if first.address == nil, !first.decidesAddress {
             (merged.address, merged.addressIsOfInterface) = (second.address, second.addressIsOfInterface)
         }
         let places = places.contains(other.place) ? places : isNewer ? [other.place] + places : places + [other.place]
@@ -204,27 +242,23 @@ private struct MergedNetwork {
     }
 
     func withAddress(of separate: [SeparateAddress], _ connected: ImportPlan.Connected) -> MergedNetwork {
-        guard network.address == nil else { return self }
+        guard network.address == nil, !network.decidesAddress else { return self }
+        let interfaces = network.interface.map { [$0] } ?? connected.filter { $0.value == network.ssid }.map(\.key)
         let fitting = separate.filter { candidate in
-            guard candidate.ssid == nil || candidate.ssid == network.ssid else { return false }
-            guard let interface = candidate.interface else { return true }
-            if let own = network.interface { return own == interface }
-            return connected[interface] == network.ssid || interface.hasPrefix("wl")
+            (candidate.ssid == nil || candidate.ssid == network.ssid) && candidate.applies(to: interfaces)
         }
-        guard let address = fitting.first(where: { $0.ssid != nil }) ?? fitting.first else { return self }
+        guard let found = fitting.first(where: { $0.ssid != nil }) ?? fitting.first else { return self }
         var copy = self
-        copy.network.address = address.address
-        copy.network.addressIsOfInterface = address.ssid == nil
+        copy.network.address = found.address
+        copy.network.addressIsOfInterface = found.ssid == nil
         return copy
     }
 
-    func isPreferred(to other: MergedNetwork, _ connected: Set<SSID>) -> Bool {
-        let (left, right) = (network, other.network)
-        let (isIn, otherIsIn) = (connected.contains(left.ssid), connected.contains(right.ssid))
-        guard isIn == otherIsIn else { return isIn }
-        guard left.priority == right.priority else { return left.priority > right.priority }
-        let (time, otherTime) = (left.lastConnected ?? 0, right.lastConnected ?? 0)
-        guard time == otherTime else { return time > otherTime }
-        return left.ssid.bytes.lexicographicallyPrecedes(right.ssid.bytes)
+    /// Position among the networks: the one in use, then by priority and last connection, protected ones first.
+    func order(_ connected: Set<SSID>, _ index: Int) -> (Int, Int, UInt64, Int, Int) {
+        (
+            connected.contains(network.ssid) ? 0 : 1, ~network.priority, .max - (network.lastConnected ?? 0),
+            network.credential == .none ? 1 : 0, index
+        )
     }
 }

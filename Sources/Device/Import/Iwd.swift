@@ -23,14 +23,17 @@ public enum IwdSource {
             case let other: draft.security = .unknown(other)
             }
             draft.lastConnected = changed
-            let groups = try GroupedText(text)
-            draft.isAutomatic = groups["Settings", "AutoConnect"]?.isTrue ?? true
-            draft.isHidden = groups["Settings", "Hidden"]?.isTrue ?? false
-            draft.password = try password(groups)
+            let groups = try GroupedText(text, .ell)
+            draft.isAutomatic = groups["Settings", "AutoConnect"]?.flag() ?? true
+            draft.isHidden = groups["Settings", "Hidden"]?.flag() ?? false
+            draft.password = password(groups)
             draft.address = address(groups)
-            if case .enterprise = draft.security { draft.user = try user(groups) }
+            if case .enterprise = draft.security {
+                draft.user = try user(groups)
+                draft.user.embedded = groups.embedded.reduce(into: [:]) { $0["embed:" + $1.key] = Secret($1.value) }
+            }
             draft.hasCredential = groups.groups["Security"] != nil
-            if groups["Settings", "TransitionDisable"]?.isTrue ?? false {
+            if groups["Settings", "TransitionDisable"]?.flag() ?? false {
                 // iwd then requires management frame protection, and SAE or OWE in place of the disabled modes.
                 let modes = groups["Settings", "DisabledTransitionModes"]?.word ?? ""
                 draft.requiresManagementFrames = true
@@ -81,7 +84,7 @@ public enum IwdSource {
         user.identity = inside ?? outer
         user.anonymousIdentity = user.identity == outer ? nil : outer
         if let password = value(prefix + "Phase2-Password") { user.password = try password.secret() }
-        user.isPasswordElsewhere = user.password == nil
+        user.obstacle = .passwordAsked
         user.setAuthority(try text(prefix + "CACert"))
         user.clientCertificate = EnterpriseDraft.file(try text(prefix + "ClientCert"))
         user.privateKey = EnterpriseDraft.file(try text(prefix + "ClientKey"))
@@ -108,23 +111,26 @@ public enum IwdSource {
         return bytes
     }
 
-    private static func password(_ groups: GroupedText) throws(MalformedSource) -> NetworkDraft.Password {
-        if let value = groups["Security", "Passphrase"] { return .passphrase(try value.secret()) }
-        if let value = groups["Security", "PreSharedKey"] {
-            guard value.text.trimmed.isHexKey, let key = Secret(hexDigits: value.text.trimmed) else {
-                throw MalformedSource("the key is not 64 hexadecimal digits", line: value.line)
-            }
-            return .derivedKey(key)
+    private static func password(_ groups: GroupedText) -> NetworkDraft.Password {
+        let passphrase: Secret?
+        do throws(MalformedSource) { passphrase = try groups["Security", "Passphrase"]?.secret() } catch {
+            return .malformed("Passphrase: \(error.problem)")
         }
+        if let value = groups["Security", "PreSharedKey"] {
+            // iwd derives the key again only if it is invalid.
+            if let key = Secret(hexDigits: value.text.trimmed), key.count == 32 {
+                return .derivedKey(key, candidates: passphrase.map { [$0] } ?? [])
+            }
+            if passphrase == nil { return .malformed("PreSharedKey is not 64 hexadecimal digits") }
+        }
+        if let passphrase { return .passphrase(passphrase) }
         return groups["Security", "EncryptedSecurity"] == nil ? .missing : .elsewhere
     }
 
     private static func address(_ groups: GroupedText) -> AddressDraft? {
         guard let address = groups["IPv4", "Address"]?.word else { return nil }
         var draft = AddressDraft()
-        let mask = groups["IPv4", "Netmask"]?.word
-        let length = mask.map { AddressDraft.prefixLength(ofMask: $0).map(String.init) ?? $0 } ?? "24"
-        draft.addresses = [address.contains("/") ? address : address + "/" + length]
+        draft.addresses = [AddressDraft.withPrefix(address, mask: groups["IPv4", "Netmask"]?.word ?? "24")]
         draft.gateway = groups["IPv4", "Gateway"]?.word
         draft.servers = groups["IPv4", "DNS"]?.word?.split(separator: " ").map(String.init) ?? []
         return draft

@@ -115,13 +115,17 @@ indirect enum NetplanShape: Sendable {
             "access-points": .mapping { ofAccessPoint.contains($0) ? nil : accessPoint }
         ]) { $1 })
 
-    private static let ofAccessPoint: Set = [
+    static let ofAccessPoint: Set = [
         "auth", "password", "key-management", "mode", "bssid", "band", "channel", "hidden", "networkmanager",
     ]
 
+    /// A password without a value makes the network one without a password.
+    private static let password = NetplanShape.either(.text, .nothing)
+
     private static let accessPoint = keys(
-        "password",
+        "",
         [
+            "password": password,
             "mode": .value { ["infrastructure", "ap", "adhoc", "mesh"].contains($0) },
             "band": .value { ["5GHz", "5G", "2.4GHz", "2.4G"].contains($0) },
             "channel": .value { Int($0) != nil },
@@ -131,9 +135,9 @@ indirect enum NetplanShape: Sendable {
             "hidden": .value { YAMLNode.flag($0) != nil },
             "auth": keys(
                 """
-                key-management method identity anonymous-identity password ca-certificate client-certificate \
-                client-key client-key-password phase2-auth
-                """),
+                key-management method identity anonymous-identity ca-certificate client-certificate client-key \
+                client-key-password phase2-auth
+                """, ["password": password]),
             "networkmanager": networkManager,
         ])
 }

@@ -42,7 +42,7 @@ public enum NetworkManagerSource {
                     let (setting, key) = property.split(at: UInt8(ascii: ".")), let name = setting.text,
                     let key = key.text
                 else {
-                    contents.doubt(ImportLocation(source, line: number))
+                    contents.report(unknown: ImportLocation(source, line: number))
                     continue
                 }
                 guard !ofActiveConnection.contains(name) else { continue }
@@ -149,21 +149,6 @@ public enum NetworkManagerSource {
     }
 }
 
-/// Reads a source of limited size. An error becomes a finding; networks before the error are kept.
-func reading(
-    _ bytes: UnsafeRawBufferPointer, from source: String,
-    _ read: (SourceText, inout SourceContents) throws(MalformedSource) -> Void
-) -> SourceContents {
-    guard bytes.count <= ImportLimits.sourceLength else {
-        return SourceContents(ImportFinding(ImportLocation(source), .tooLong))
-    }
-    var contents = SourceContents()
-    do throws(MalformedSource) { try read(SourceText(bytes), &contents) } catch {
-        contents.findings.append(ImportFinding(ImportLocation(source, line: error.line), .malformed(error.problem)))
-    }
-    return contents
-}
-
 extension SourceContents {
     /// - Parameter isAnswer: whether the text is an answer of `nmcli`, which does not escape values.
     fileprivate mutating func add(
@@ -174,20 +159,20 @@ extension SourceContents {
         let group = text.group("802-11-wireless", or: "wifi")
         guard NetworkManagerSource.isWireless(type) || type == nil && group != nil else {
             let lines = NetworkManagerSource.wirelessGroups.compactMap { text.headers[$0] }
-            if let line = lines.min() { doubt(ImportLocation(source, line: line)) }
+            if let line = lines.min() { report(unknown: ImportLocation(source, line: line)) }
             return
         }
         let wireless = group ?? [:]
         var draft = NetworkDraft(ImportLocation(source, line: isAnswer ? nil : wireless["ssid"]?.line))
         if let name = wireless["ssid"] { draft.name = isAnswer ? Array(name.text) : try Self.ssid(name) }
-        draft.isHidden = wireless["hidden"]?.isTrue ?? false
+        draft.isHidden = wireless["hidden"]?.flag(isAnswer: isAnswer) ?? false
         switch wireless["mode"]?.word {
         case nil, "infrastructure": break
         case "adhoc": draft.mode = .adHoc
         case "mesh": draft.mode = .mesh
         default: draft.mode = .accessPoint
         }
-        draft.isAutomatic = connection["autoconnect"]?.isTrue ?? true
+        draft.isAutomatic = connection["autoconnect"]?.flag(isAnswer: isAnswer) ?? true
         draft.priority = connection["autoconnect-priority"]?.number ?? 0
         draft.interface = connection["interface-name"]?.word
         let time = connection["timestamp"]?.number.flatMap { $0 > 0 ? UInt64($0) : nil }
@@ -196,7 +181,7 @@ extension SourceContents {
         let security = securityGroup ?? [:]
         let is8021X = text.groups["802-1x"] != nil
         draft.security = Self.security(securityGroup, is8021X: is8021X)
-        draft.password = try Self.password(security, isAnswer: isAnswer)
+        draft.password = Self.password(security, isAnswer: isAnswer)
         draft.hasCredential =
             is8021X || security.keys.contains(where: NetworkManagerSource.isOfCredential)
         draft.requiresManagementFrames = NetworkManagerSource.requiresManagementFrames(security["pmf"]?.word)
@@ -209,7 +194,8 @@ extension SourceContents {
         }
         if let unknown { doubt(ImportLocation(source, line: unknown)) }
         if let user = text.groups["802-1x"] { draft.user = try Self.user(user, isAnswer: isAnswer) }
-        draft.address = Self.address(text.groups["ipv4"] ?? [:])
+        draft.address = Self.address(text.groups["ipv4"] ?? [:], isAnswer: isAnswer)
+        draft.decidesAddress = true
         add(draft)
     }
 
@@ -229,10 +215,13 @@ extension SourceContents {
         user.identity = try text("identity")
         user.anonymousIdentity = try text("anonymous-identity")
         if let value = settings["password"] { user.password = isAnswer ? Secret(value.text) : try value.secret() }
-        let flags = settings["password-flags"].map { $0.text.trimmed.prefix(while: \.isDigit).number ?? 0 } ?? 0
-        user.isPasswordElsewhere = flags & 3 != 0 || settings["password-raw"] != nil
+        switch flags(settings["password-flags"]) {
+        case 0: user.obstacle = .noPassword
+        case 2: user.obstacle = .passwordAsked
+        default: user.obstacle = .passwordElsewhere
+        }
         user.setAuthority(try text("ca-cert"))
-        if settings["system-ca-certs"]?.isTrue ?? false { user.usesSystemAuthorities = true }
+        if settings["system-ca-certs"]?.flag(isAnswer: isAnswer) ?? false { user.usesSystemAuthorities = true }
         user.clientCertificate = EnterpriseDraft.file(try text("client-cert"))
         user.privateKey = EnterpriseDraft.file(try text("private-key"))
         user.serverName =
@@ -254,7 +243,7 @@ extension SourceContents {
 
     private static let ofUser = Set(
         words: """
-            eap identity anonymous-identity password password-flags password-raw password-raw-flags phase2-auth \
+            eap identity anonymous-identity password password-flags password-raw-flags phase2-auth \
             phase2-autheap ca-cert ca-cert-password-flags system-ca-certs client-cert client-cert-password-flags \
             private-key private-key-password private-key-password-flags phase2-ca-cert-password-flags \
             phase2-client-cert-password-flags phase2-private-key-password-flags pin-flags domain-suffix-match optional \
@@ -265,9 +254,13 @@ extension SourceContents {
     private static func ssid(_ value: GroupedText.Value) throws(MalformedSource) -> [UInt8] {
         let bytes = try value.bytes()
         let separator = UInt8(ascii: ";")
-        if bytes.contains(separator), bytes.allSatisfy({ $0.isDigit || $0 == separator || $0.isBlank }) {
-            let numbers = bytes.split(separator: separator).map { part in
-                UInt8(String(decoding: part.filter(\.isDigit), as: UTF8.self))
+        let parts = bytes.split(separator: separator, omittingEmptySubsequences: false).map { part in
+            part.split(whereSeparator: \.isBlank)
+        }
+        if parts.count > 1, parts.last?.isEmpty ?? false {
+            let numbers = parts.dropLast().map { words in
+                words.count == 1 && words[0].count <= 3 && words[0].allSatisfy(\.isDigit)
+                    ? UInt8(String(decoding: words[0], as: UTF8.self)) : nil
             }
             if numbers.allSatisfy({ $0 != nil }) { return numbers.compactMap(\.self) }
         }
@@ -285,7 +278,7 @@ extension SourceContents {
         _ security: [String: GroupedText.Value]?, is8021X: Bool
     ) -> NetworkDraft.Security {
         guard let security else { return is8021X ? .enterprise : .open }
-        return switch security["key-mgmt"]?.word.flatMap({ $0.isEmpty ? nil : $0 }) {
+        return switch security["key-mgmt"]?.word.flatMap({ $0.isEmpty ? nil : $0.lowercased() }) {
         case nil where is8021X: .enterprise
         case nil where security["psk"] != nil: .psk
         case nil: security.keys.contains { $0.hasPrefix("wep-key") } ? .wep : .unknown("(none)")
@@ -298,35 +291,48 @@ extension SourceContents {
         }
     }
 
-    private static func password(
-        _ security: [String: GroupedText.Value], isAnswer: Bool
-    ) throws(MalformedSource) -> NetworkDraft.Password {
-        // Flag 1: the password is in a user's keyring. Flag 2: NetworkManager asks for it each time
-        // (nm-settings-keyfile(5), "secret flags").
-        let flags = security["psk-flags"].map { $0.text.trimmed.prefix(while: \.isDigit).number ?? 0 } ?? 0
-        guard let value = security["psk"] else { return flags & 3 == 0 ? .missing : .elsewhere }
-        let secret = isAnswer ? Secret(value.text) : try value.secret()
-        return secret.count == 0 ? .missing : secret.keyOrPassphrase
+    /// Returns the secret's flags. Flag 1: the password is in a user's keyring. Flag 2: NetworkManager asks for it each
+    /// time (nm-settings-keyfile(5), "secret flags").
+    private static func flags(_ value: GroupedText.Value?) -> Int {
+        (value?.text.trimmed.prefix(while: \.isDigit).number ?? 0) & 3
     }
 
-    private static func address(_ settings: [String: GroupedText.Value]) -> AddressDraft? {
+    private static func password(
+        _ security: [String: GroupedText.Value], isAnswer: Bool
+    ) -> NetworkDraft.Password {
+        guard let value = security["psk"], !value.text.trimmed.isEmpty else {
+            switch flags(security["psk-flags"]) {
+            case 0: return .missing
+            case 2: return .asked
+            default: return .elsewhere
+            }
+        }
+        if isAnswer { return Secret(value.text).keyOrPassphrase }
+        do throws(MalformedSource) { return try value.secret().keyOrPassphrase } catch {
+            return .malformed("psk: \(error.problem)")
+        }
+    }
+
+    private static func address(_ settings: [String: GroupedText.Value], isAnswer: Bool) -> AddressDraft? {
         guard settings["method"]?.word == "manual" else { return nil }
         var draft = AddressDraft()
         let keys = settings.keys.filter { $0.starts(with: "address") && !$0.hasSuffix("-data") }
         for key in keys.sorted(by: { ($0.utf8.count, $0) < ($1.utf8.count, $1) }) {
             guard let text = settings[key]?.word else { continue }
-            let parts = text.split(whereSeparator: { ",; ".contains($0) }).map(String.init)
-            if parts.count >= 2, !parts[0].contains("/"), Int(parts[1]) != nil {
-                // Before 2013, the format was address;prefix;gateway.
-                draft.addresses.append(parts[0] + "/" + parts[1])
-                if parts.count > 2 { draft.gateway = draft.gateway ?? parts[2] }
+            if isAnswer {
+                draft.addresses += text.split(whereSeparator: { ", ".contains($0) }).map(String.init)
                 continue
             }
-            for part in parts {
-                if part.contains("/") { draft.addresses.append(part) } else { draft.gateway = draft.gateway ?? part }
-            }
+            // Address, prefix length, gateway (read_one_ip_address_or_route in NetworkManager).
+            var fields = text.split(whereSeparator: { "/;, \t".contains($0) })[...]
+            guard let address = fields.popFirst(), !address.contains(":") else { continue }
+            let length = fields.first.flatMap { Int($0) }
+            if length != nil { fields.removeFirst() }
+            draft.addresses.append("\(address)/\(length.flatMap { (0...32).contains($0) ? $0 : nil } ?? 24)")
+            if let gateway = fields.first { draft.gateway = draft.gateway ?? String(gateway) }
         }
         if let gateway = settings["gateway"]?.word { draft.gateway = gateway }
+        if settings["never-default"]?.flag(isAnswer: isAnswer) ?? false { draft.gateway = nil }
         draft.servers =
             settings["dns"]?.word?.split(whereSeparator: { ",; ".contains($0) }).map { server in
                 String(server.prefix { $0 != "#" })

@@ -114,8 +114,14 @@ struct NetworkDraft {
     enum Password {
         case missing
         case elsewhere
+        /// The other program asks for the password.
+        case asked
         case passphrase(Secret)
-        case derivedKey(Secret, comment: Secret? = nil)
+        case derivedKey(Secret, candidates: [Secret] = [])
+        /// The value is the problem.
+        case malformed(String)
+        /// WPA2 and WPA3 have different passwords.
+        case several
     }
 
     let place: ImportLocation
@@ -133,6 +139,8 @@ struct NetworkDraft {
     var priority = 0
     var lastConnected: UInt64?
     var address: AddressDraft?
+    /// Whether the source also configures addresses: no address means DHCP.
+    var decidesAddress = false
     var addressIsOfInterface = false
 
     init(_ place: ImportLocation) { self.place = place }
@@ -171,6 +179,15 @@ struct AddressDraft {
         } catch { return .failure(.impossibleAddress(error)) }
     }
 
+    /// Returns the address with `/` and a prefix length. The default is that of the address's class.
+    /// - Parameter mask: netmask or prefix length; nil for the default.
+    static func withPrefix(_ address: String, mask: String?) -> String {
+        guard !address.contains("/"), !address.contains(":") else { return address }
+        if let mask { return address + "/" + ((Int(mask) ?? prefixLength(ofMask: mask)).map(String.init) ?? mask) }
+        guard let first = IPAddress(address)?.bytes.first else { return address }
+        return address + (first < 128 ? "/8" : first < 192 ? "/16" : "/24")
+    }
+
     /// Returns the prefix length of a netmask; nil if it is invalid.
     static func prefixLength(ofMask text: String) -> Int? {
         guard let mask = IPAddress(text), mask.isIPv4 else { return nil }
@@ -204,6 +221,7 @@ extension SourceContents {
                 ssid: ssid, credential: credential, security: draft.promisedSecurity, isHidden: draft.isHidden,
                 interface: draft.interface, priority: draft.priority, lastConnected: draft.lastConnected,
                 isAutomatic: draft.isAutomatic, place: draft.place)
+            network.decidesAddress = draft.decidesAddress
             switch draft.address?.outcome ?? .none {
             case .none: break
             case .address(let address):
@@ -240,8 +258,15 @@ extension NetworkDraft {
         case (.open, _), (.owe, _): return refused(.openWithCredential)
         case (.psk, .missing), (.sae, .missing): return refused(.noPassword)
         case (.psk, .elsewhere), (.sae, .elsewhere): return refused(.passwordElsewhere)
-        case (.psk, .derivedKey(let key, let comment)): return .success(.derivedKey(key, comment: comment))
+        case (.psk, .asked), (.sae, .asked): return refused(.passwordAsked)
+        case (.psk, .malformed(let problem)), (.sae, .malformed(let problem)):
+            return refused(.malformedCredential(problem))
+        case (.psk, .several), (.sae, .several): return refused(.severalPasswords)
+        case (.psk, .derivedKey(let key, let candidates)): return .success(.derivedKey(key, candidates: candidates))
         case (.sae, .derivedKey): return refused(.derivedKeyOnly)
+        case (.psk, .passphrase(let password)) where password.count == Passphrase.keyDigits:
+            // Formats that allow a key here give `.derivedKey`.
+            return refused(.impossiblePassword(.length(password.count)))
         case (.psk, .passphrase(let password)), (.sae, .passphrase(let password)):
             do throws(InvalidPassphrase) { try Passphrase.validate(password, for: promisedSecurity) } catch {
                 return refused(.impossiblePassword(error))
@@ -258,4 +283,30 @@ extension NetworkDraft {
         default: nil
         }
     }
+}
+
+/// Reads a source of limited size. An error becomes a finding; networks before the error are kept.
+func reading(
+    _ bytes: UnsafeRawBufferPointer, from source: String,
+    _ read: (SourceText, inout SourceContents) throws(MalformedSource) -> Void
+) -> SourceContents {
+    guard bytes.count <= ImportLimits.sourceLength else {
+        return SourceContents(ImportFinding(ImportLocation(source), .tooLong))
+    }
+    var text = SourceText(bytes)
+    if text.starts(with: [0, 0]) {
+        let problem = "it begins with zero bytes, as after a power cut: restore it"
+        return SourceContents(ImportFinding(ImportLocation(source), .malformed(problem)))
+    }
+    if text.starts(with: [0xff, 0xfe]) || text.starts(with: [0xfe, 0xff]) || text.prefix(2).contains(0) {
+        return SourceContents(ImportFinding(ImportLocation(source), .malformed("it is UTF-16: save it as UTF-8")))
+    }
+    if text.starts(with: [0xef, 0xbb, 0xbf]) { text = text.dropFirst(3) }
+    var contents = SourceContents()
+    do throws(MalformedSource) { try read(text, &contents) } catch {
+        // The line that stopped the reader matters more than the first unknown line.
+        contents.findings.removeAll { $0.reason == .notUnderstood }
+        contents.findings.append(ImportFinding(ImportLocation(source, line: error.line), .malformed(error.problem)))
+    }
+    return contents
 }

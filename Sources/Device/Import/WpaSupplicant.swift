@@ -39,7 +39,7 @@ extension SourceContents {
             let value = setting?.after.trimmed
             if line.isEqual(to: "}") {
                 guard let ended = block else {
-                    doubt(place)
+                    report(unknown: place)
                     continue
                 }
                 if ended.kind == "network" {
@@ -49,7 +49,7 @@ extension SourceContents {
                 block = nil
             } else if line.last == UInt8(ascii: "{"), block == nil {
                 let isKnown = ["network={", "cred={", "identity={"].contains { line.isEqual(to: $0) }
-                if !isKnown, !line.starts(with: "blob-base64-") { doubt(place) }
+                if !isKnown, !line.starts(with: "blob-base64-") { report(unknown: place) }
                 block = (number, isKnown ? key : "", [:])
             } else if let kind = block?.kind {
                 if setting?.after.isEqual(to: "{") ?? false {
@@ -61,7 +61,7 @@ extension SourceContents {
             } else if !Self.globals.contains(key) && !key.hasPrefix("p2p_")
                 || key != "ctrl_interface" && !Self.isSingle(value ?? line)
             {
-                doubt(place)
+                report(unknown: place)
             }
         }
         if let block { throw MalformedSource("the network's block does not end", line: block.line) }
@@ -79,15 +79,19 @@ extension SourceContents {
         return !value.contains { "=\"".utf8.contains($0) }
     }
 
-    /// Removes a comment, which begins with `#` after the last quote (wpa_config_get_line in hostap).
+    /// Removes a comment, which begins with `#` outside of a pair of quotes (wpa_config_get_line in hostap).
     private static func withoutComment(_ line: SourceText) -> SourceText {
         let line = line.trimmed
         guard line.first != UInt8(ascii: "#") else { return line.prefix(0) }
         let quote = UInt8(ascii: "\"")
-        let start = line.lastIndex(of: quote).flatMap { last in line.firstIndex(of: quote) == last ? nil : last }
-        let tail = line[(start ?? line.startIndex)...]
-        guard let mark = tail.firstIndex(of: UInt8(ascii: "#")) else { return line }
-        return line[..<mark].trimmed
+        var rest = line
+        while let mark = rest.firstIndex(of: UInt8(ascii: "#")) {
+            guard let start = rest.firstIndex(of: quote), start < mark,
+                let end = rest[(start + 1)...].firstIndex(of: quote)
+            else { return line[..<mark].trimmed }
+            rest = rest[(end + 1)...]
+        }
+        return line
     }
 
     private mutating func addSupplicantNetwork(
@@ -113,6 +117,12 @@ extension SourceContents {
             fields["ieee80211w"].map { $0.isEqual(to: "2") } ?? requiresManagementFrames
         draft.security = Self.security(fields, draft.requiresManagementFrames)
         draft.password = Self.password(fields, draft.security)
+        if case .psk = draft.security, fields["sae_password_id"] != nil {
+            draft.password = .malformed(Self.noIdentifier)
+        }
+        if case .sae = draft.security, fields["sae_password_id"] != nil {
+            draft.password = .malformed(Self.noIdentifier)
+        }
         draft.user = Self.user(fields)
         draft.hasCredential = !fields.keys.allSatisfy(Self.harmless.contains)
         add(draft)
@@ -194,16 +204,21 @@ extension SourceContents {
         var user = EnterpriseDraft()
         user.unknownSetting = fields.keys.sorted().first { !harmless.contains($0) && !ofUser.contains($0) }
         func text(_ key: String) -> String? {
-            fields[key].flatMap(bytes).flatMap { String(validating: $0, as: UTF8.self) }
+            guard let value = fields[key] else { return nil }
+            let text = bytes(value).flatMap { String(validating: $0, as: UTF8.self) }
+            if text == nil { user.unknownSetting = user.unknownSetting ?? key }
+            return text
         }
         user.method = fields["eap"]?.list(\.isBlank).first?.text
         user.inner = text("phase2")
         user.identity = text("identity")
         user.anonymousIdentity = text("anonymous_identity")
         if let password = fields["password"] {
-            // The source has only a hash of the password, or the password is in an external store.
-            user.isPasswordElsewhere = password.starts(with: "hash:") || password.starts(with: "ext:")
-            if !user.isPasswordElsewhere {
+            if password.starts(with: "hash:") {
+                user.obstacle = .passwordHashed
+            } else if password.starts(with: "ext:") {
+                user.obstacle = .passwordElsewhere
+            } else {
                 user.password = quoted(password).map { Secret($0) } ?? Secret(hexDigits: password)
             }
         }
@@ -248,20 +263,26 @@ extension SourceContents {
     private static func password(
         _ fields: [String: SourceText], _ security: NetworkDraft.Security
     ) -> NetworkDraft.Password {
-        if case .sae = security, let password = fields["sae_password"] {
-            return quoted(password).map { .passphrase(Secret($0)) } ?? .passphrase(Secret(password))
+        let sae = fields["sae_password"].map { bytes($0).map { Secret($0) } }
+        if let sae, sae == nil { return .malformed("sae_password is neither quoted nor hexadecimal digits") }
+        if case .sae = security, let sae = sae ?? nil { return .passphrase(sae) }
+        guard let psk = fields["psk"] else { return (sae ?? nil).map { .passphrase($0) } ?? .missing }
+        // wpa_supplicant ignores text behind the last quote.
+        let quote = UInt8(ascii: "\"")
+        if psk.first == quote, let end = psk.dropFirst().lastIndex(of: quote) {
+            let text = psk[..<end].dropFirst()
+            let passphrase = Secret(text)
+            if let sae = sae ?? nil, sae != passphrase { return .several }
+            return .passphrase(passphrase)
         }
-        guard let psk = fields["psk"] else {
-            guard let password = fields["sae_password"] else { return .missing }
-            return .passphrase(Secret(quoted(password) ?? password))
-        }
-        if let text = quoted(psk) { return .passphrase(Secret(text)) }
         if psk.isHexKey {
-            let comment = fields["#psk"].map { Secret($0) }
-            return Secret(hexDigits: psk).map { .derivedKey($0, comment: comment) } ?? .missing
+            let candidates = [sae ?? nil, fields["#psk"].map { Secret($0) }].compactMap(\.self)
+            return Secret(hexDigits: psk).map { .derivedKey($0, candidates: candidates) } ?? .missing
         }
-        return psk.starts(with: "ext:") ? .elsewhere : .passphrase(Secret(psk))
+        return psk.starts(with: "ext:") ? .elsewhere : .malformed("psk is neither quoted nor 64 hexadecimal digits")
     }
+
+    private static let noIdentifier = "altnet supports no sae_password_id"
 
     private static func commentedPassphrase(_ line: SourceText) -> SourceText? {
         let line = line.trimmed

@@ -82,7 +82,9 @@ extension YAMLScalar {
                 rest = rest.dropFirst()
                 bytes.append(byte)
             case UInt8(ascii: "\\") where style == .double: Self.unescape(&rest, into: &bytes)
-            case UInt8(ascii: "\n"), UInt8(ascii: "\r"): Self.fold(&rest, into: &bytes)
+            case UInt8(ascii: "\n"), UInt8(ascii: "\r"):
+                if byte == UInt8(ascii: "\r"), rest.first == UInt8(ascii: "\n") { rest = rest.dropFirst() }
+                Self.fold(&rest, into: &bytes)
             default: bytes.append(byte)
             }
         }
@@ -107,7 +109,7 @@ extension YAMLScalar {
         case UInt8(ascii: "x"): append(hex: 2, &rest, to: &bytes)
         case UInt8(ascii: "u"): append(hex: 4, &rest, to: &bytes)
         case UInt8(ascii: "U"): append(hex: 8, &rest, to: &bytes)
-        case UInt8(ascii: "\n"), UInt8(ascii: "\r"): rest = rest.drop { $0.isBlank || $0 == UInt8(ascii: "\n") }
+        case UInt8(ascii: "\n"), UInt8(ascii: "\r"): rest = rest.drop { $0.isSpace }
         default: bytes += simpleEscapes[escape] ?? [escape]
         }
     }
@@ -139,7 +141,7 @@ private struct YAMLReader {
     private static let maximumDepth = 32
 
     init(_ source: SourceText) {
-        self.source = source.starts(with: [0xef, 0xbb, 0xbf]) ? source.dropFirst(3) : source
+        self.source = source
         position = self.source.startIndex
         lineStart = position
     }

@@ -43,12 +43,7 @@ struct BootFile {
         var text = content.withBytes { Array($0) }
         defer { text.withUnsafeMutableBytes { AgentModel.wipe($0) } }
         guard text.first != 0 else { return nil }
-        // Some editors begin a file with a byte order mark.
-        guard !text.starts(with: [0xff, 0xfe]), !text.starts(with: [0xfe, 0xff]) else {
-            throw CommandFailure(.badData, "\(path.printable) is UTF-16: save it as UTF-8")
-        }
-        let mark = text.starts(with: [0xef, 0xbb, 0xbf]) ? 3 : 0
-        return try ProvisioningCodes(reading: text.dropFirst(mark), from: path.printable)
+        return try ProvisioningCodes(reading: text, from: path.printable)
     }
 
     /// Overwrites the file, and removes it durably.

@@ -389,6 +389,11 @@ struct ProvisioningCodes {
         guard text.count <= Self.maximumLength else {
             throw CommandFailure(.badData, "\(source) is too long: give a pairing code, a network's code, or both")
         }
+        // Some editors begin a file with a byte order mark.
+        guard !text.starts(with: [0xff, 0xfe]), !text.starts(with: [0xfe, 0xff]) else {
+            throw CommandFailure(.badData, "\(source) is UTF-16: save it as UTF-8")
+        }
+        let text = text.dropFirst(text.starts(with: [0xef, 0xbb, 0xbf]) ? 3 : 0)
         for (number, line) in text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated() {
             try add(line, from: "\(source), line \(number + 1)")
         }

@@ -24,45 +24,96 @@ struct Board {
             }) ?? [:]
         var sources: [SourceContents] = []
         var hasConnections = false
-        for file in BoardFile.all {
-            let contents = file.isFolder ? readFolder(file, timestamps) : [read(file, file.path, timestamps)]
+        for file in BoardFile.all where !(file.isFolder && file.format == .netplan && file != Self.netplan.first) {
+            let contents =
+                file == Self.netplan.first
+                ? readNetplan() : file.isFolder ? readFolder(file, timestamps) : [read(file, file.path, timestamps)]
             if file.format == .networkManager {
                 hasConnections = hasConnections || contents.contains { !$0.networks.isEmpty || !$0.findings.isEmpty }
             }
             sources += contents
+            // Read files elsewhere that ifupdown passes to wpa_supplicant.
+            let paths = Set(contents.flatMap(\.references)).filter { !BoardFile.contains($0) }
+            sources += paths.sorted().prefix(ImportLimits.files).map { path in
+                read(BoardFile(path, .wpaSupplicant), path, timestamps)
+            }
         }
         if let networkManager, !hasConnections { sources.insert(contentsOf: networkManager.read(), at: 0) }
         return sources
     }
 
+    private static let netplan = BoardFile.all.filter { $0.isFolder && $0.format == .netplan }
+
+    /// Reads netplan's folders, whose files belong together.
+    private func readNetplan() -> [SourceContents] {
+        var paths: [[UInt8]: BoardFile] = [:]
+        var problems: [SourceContents] = []
+        for folder in Self.netplan {
+            let (names, problem) = names(in: folder)
+            paths.merge(names.map { ($0, folder) }) { first, _ in first }
+            problems += problem
+        }
+        var files: [NetplanSource.File] = []
+        for (name, folder) in paths.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
+            let path = folder.path + "/" + String(decoding: name, as: UTF8.self)
+            let read = withContents(of: folder, path, name: name) { bytes, _ in
+                files.append(NetplanSource.file(bytes, from: path))
+                return SourceContents()
+            }
+            problems.append(read)
+        }
+        return [NetplanSource.contents(of: files)] + problems
+    }
+
     private func readFolder(_ folder: BoardFile, _ timestamps: NetworkManagerSource.Timestamps) -> [SourceContents] {
-        let names: [[UInt8]]
-        do throws(SystemError) { names = try files.names(in: folder.path) } catch {
-            guard error.errno != ENOENT, error.errno != ENOTDIR else { return [] }
-            return [SourceContents(ImportFinding(ImportLocation(folder.path), .unreadable(error)))]
+        let (names, problems) = names(in: folder)
+        if case .unread = folder.format, !names.isEmpty {
+            return [
+                folder.read(.init(start: nil, count: 0), from: folder.path, named: [], changed: nil, timestamps: [:])
+            ]
         }
-        let wanted = names.filter(folder.matches)
-        var contents = wanted.prefix(ImportLimits.files).map { name in
+        return names.map { name in
             read(folder, folder.path + "/" + String(decoding: name, as: UTF8.self), timestamps, name: name)
+        } + problems
+    }
+
+    private func names(in folder: BoardFile) -> (names: [[UInt8]], problems: [SourceContents]) {
+        do throws(SystemError) {
+            let names = try files.names(in: folder.path).filter(folder.matches)
+            guard names.count > ImportLimits.files else { return (names, []) }
+            let problem = ImportFinding(ImportLocation(folder.path), .tooMany("files"))
+            return (Array(names.prefix(ImportLimits.files)), [SourceContents(problem)])
+        } catch {
+            guard error.errno != ENOENT, error.errno != ENOTDIR else { return ([], []) }
+            return ([], [SourceContents(ImportFinding(ImportLocation(folder.path), .unreadable(error)))])
         }
-        if wanted.count > ImportLimits.files {
-            contents.append(SourceContents(ImportFinding(ImportLocation(folder.path), .tooMany("files"))))
-        }
-        // Netplan's later files override earlier ones.
-        return folder.format == .netplan ? contents.reversed() : contents
     }
 
     private func read(
         _ file: BoardFile, _ path: String, _ timestamps: NetworkManagerSource.Timestamps, name: [UInt8]? = nil
     ) -> SourceContents {
+        withContents(of: file, path, name: name) { bytes, changed in
+            file.read(bytes, from: path, named: name ?? [], changed: changed, timestamps: timestamps)
+        }
+    }
+
+    private func withContents(
+        of file: BoardFile, _ path: String, name: [UInt8]?,
+        _ body: (UnsafeRawBufferPointer, UInt64?) -> SourceContents
+    ) -> SourceContents {
         do throws(SystemError) {
-            let place = name == nil ? file.path : file.path + "/"
-            return try files.withContents(of: place, name: name) { bytes, changed in
-                file.read(bytes, from: path, named: name ?? [], changed: changed, timestamps: timestamps)
-            }
+            return try files.withContents(of: name == nil ? file.path : file.path + "/", name: name, body)
         } catch {
-            if error.errno == ENOENT || error.errno == ENOTDIR { return SourceContents() }
-            let reason: ImportFinding.Reason = error.errno == EFBIG ? .tooLong : .unreadable(error)
+            let reason: ImportFinding.Reason
+            switch error.errno {
+            case ENOENT, ENOTDIR, EINVAL:
+                // A link to /dev/null hides a file of the package.
+                let target = files.linkTarget(of: Array(file.path.utf8) + (name.map { Array("/".utf8) + $0 } ?? []))
+                guard target != nil || error.errno == EINVAL, target != "/dev/null" else { return SourceContents() }
+                reason = error.errno == EINVAL ? .notAFile : .brokenLink
+            case EFBIG: reason = .tooLong
+            default: reason = .unreadable(error)
+            }
             return SourceContents(ImportFinding(ImportLocation(path), reason))
         }
     }
@@ -136,6 +187,17 @@ struct SourceFiles {
             count += more
         }
         throw SystemError(attempt, errno: EFBIG)
+    }
+
+    /// Returns the target of a link; nil for anything else.
+    func linkTarget(of path: [UInt8]) -> String? {
+        // `O_PATH`, which Swift does not import: opens the link itself.
+        let link = open(path, 0x20_0000 | O_NOFOLLOW)
+        guard link >= 0 else { return nil }
+        defer { close(link) }
+        var target = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let length = readlinkat(link, "", &target, target.count)
+        return length < 0 ? nil : String(decoding: target.prefix(length).map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
     /// Returns the sorted names in a folder, without hidden names.

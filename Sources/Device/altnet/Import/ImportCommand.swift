@@ -11,7 +11,7 @@ struct ImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import", abstract: "Import the Wi-Fi networks that this board already knows.",
         discussion: """
-            Reads the networks of NetworkManager, netplan, wpa_supplicant, iwd, dhcpcd, cloud-init and the Raspberry \
+            Reads the networks of NetworkManager, netplan, wpa_supplicant, iwd, ifupdown, cloud-init and the Raspberry \
             Pi Imager, with passwords and static addresses, shows them, and asks before it stores them. Changes none \
             of these files and shows no password:
 
@@ -34,6 +34,7 @@ struct ImportCommand: AsyncParsableCommand {
               0   done, also if there was nothing to store
               1   the user did not agree, the folder of --root cannot be read, or the device could not join the new home
               65  the key file is damaged or has no root key
+              66  only with --strict: a network, an address or a file was found and not imported
               69  the agent does not answer
               74  a disk or a flash chip failed
               77  only root can read the files of other programs
@@ -56,6 +57,9 @@ struct ImportCommand: AsyncParsableCommand {
         completion: .directory)
     var root: String?
 
+    @Flag(help: "Exit with status 66 if a network, an address or a file was found and not imported.")
+    var strict = false
+
     @Option(
         help: ArgumentHelp("The state directory (default: the agent's).", valueName: "path"))
     var stateDir: String?
@@ -74,8 +78,14 @@ struct ImportCommand: AsyncParsableCommand {
 
     private func run(_ console: Console) async throws {
         let done = try await perform(console)
-        if options.json { return console.print(json: ImportReport(done)) }
-        console.print(done.view.outcome(isStored: done.isStored, isDryRun: dryRun))
+        if options.json {
+            console.print(json: ImportReport(done))
+        } else {
+            console.print(done.view.outcome(isStored: done.isStored, isDryRun: dryRun))
+        }
+        if strict, !done.plan.findings.isEmpty || done.plan.entries.contains(where: { $0.role == .noRoom }) {
+            throw ExitCode(ExitStatus.incomplete.rawValue)
+        }
     }
 
     /// Outcome of an import: the found networks, and whether any was stored.
@@ -83,8 +93,10 @@ struct ImportCommand: AsyncParsableCommand {
         let plan: ImportPlan
         let isRunning: Bool
         let isStored: Bool
+        /// Whether the command could ask for passwords.
+        let asks: Bool
 
-        var view: ImportView { ImportView(plan: plan, isRunning: isRunning) }
+        var view: ImportView { ImportView(plan: plan, isRunning: isRunning, asks: asks) }
     }
 
     /// Shows the networks unless the output is JSON, asks for consent and stores them.
@@ -101,8 +113,9 @@ struct ImportCommand: AsyncParsableCommand {
         let isRunning = try store.place.isInUse()
         var sources = Board(files).read()
         var keys = DerivedKeys(asks: !dryRun && !yes)
+        let passphrases = sources.reduce(into: [:]) { $0.merge($1.passphrases) { $0 + $1 } }
         for index in sources.indices {
-            sources[index].resolveKeys { keys.passphrase($0, $1, comment: $2, console) }
+            sources[index].resolveKeys(others: passphrases) { keys.passphrase($0, $1, candidates: $2, console) }
             sources[index].resolveFiles { path in
                 try? files.withContents(of: path) { bytes, _ in Secret(bytes) }
             }
@@ -110,7 +123,7 @@ struct ImportCommand: AsyncParsableCommand {
         let plan = ImportPlan(
             sources, device: ImportPlan.Device(device.state, maximum: settings.maximumBackups),
             connected: root == nil ? await Board.connected() : [:], replaces: force, homeTakesRoom: isRunning)
-        let done = Done(plan: plan, isRunning: isRunning, isStored: !dryRun && !plan.changesNothing)
+        let done = Done(plan: plan, isRunning: isRunning, isStored: !dryRun && !plan.changesNothing, asks: keys.asks)
         if !options.json { console.print(done.view.render(console.style)) }
         if done.isStored {
             if !yes { try askForConsent(console) }
@@ -217,8 +230,10 @@ private struct DerivedKeys {
 
     init(asks: Bool) { self.asks = asks }
 
-    mutating func passphrase(_ network: FoundNetwork, _ key: Secret, comment: Secret?, _ console: Console) -> Secret? {
-        if let comment, Self.opens(comment, network.ssid, key) { return comment }
+    mutating func passphrase(
+        _ network: FoundNetwork, _ key: Secret, candidates: [Secret], _ console: Console
+    ) -> Secret? {
+        if let found = candidates.first(where: { Self.opens($0, network.ssid, key) }) { return found }
         guard asks else { return nil }
         if let said = known[network.ssid], said.map({ Self.opens($0, network.ssid, key) }) ?? true { return said }
         let said = ask(network.ssid, key, console)

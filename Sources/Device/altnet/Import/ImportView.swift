@@ -7,11 +7,16 @@ struct ImportView {
     let plan: ImportPlan
     /// Whether a running agent gets the networks over its socket.
     let isRunning: Bool
+    /// Whether the command could ask for passwords.
+    let asks: Bool
 
     func render(_ style: Style) -> String {
         var parts: [String] = []
         if plan.entries.isEmpty {
-            parts.append("No network found that altnet can import.")
+            parts.append(
+                plan.findings.contains { $0.reason == .derivedKeyOnly }
+                    ? "No network found that altnet can import without its password."
+                    : "No network found that altnet can import.")
         } else {
             var table = Table(columns: [
                 .init(title: "NETWORK", minimum: 12), .init(title: "SECURITY", minimum: 6, rank: 2),
@@ -23,6 +28,12 @@ struct ImportView {
         }
         if !plan.findings.isEmpty {
             parts.append((["Not imported:"] + plan.findings.map { "  \($0)" }).joined(separator: "\n"))
+        }
+        let keyOnly = asks ? [] : plan.findings.filter { $0.reason == .derivedKeyOnly }.compactMap(\.ssid)
+        if !keyOnly.isEmpty {
+            let names = keyOnly.map(\.description).joined(separator: ", ")
+            parts.append(
+                "At a terminal and without --dry-run or --yes, 'altnet import' asks for the password of \(names).")
         }
         for ssid in plan.lost {
             parts.append(
