@@ -30,7 +30,7 @@ import Testing
                 let begin = ContinuousClock.now
                 let page = try await browser.join(fields + password)
                 times.append(ContinuousClock.now - begin)
-                if page.contains("<h1>It worked"), page.contains("10.0.") { shown += 1 }
+                if page.contains("It worked: "), page.contains("10.0.") { shown += 1 }
             }
             #expect(shown == 100)
             times.sort()
@@ -49,6 +49,8 @@ import Testing
             #expect(try await browser.get("/generate_204", host: "connectivitycheck.gstatic.com").contains("302 Found"))
             _ = try await browser.join(Self.garden + "watering-can")
             #expect(try await client.backups().home?.ssid.text == "Garden")
+            #expect(try await browser.get("/generate_204", host: "connectivitycheck.gstatic.com").contains("302 Found"))
+            _ = try await browser.post("/done", "")
             #expect(try await browser.get("/generate_204", host: "connectivitycheck.gstatic.com").contains("204 No"))
             let commands = try await client.history().decisions.filter { $0.kind.rawValue == "command" }
             #expect(commands.last?.text.contains("device page") == true)
@@ -211,7 +213,7 @@ import Testing
             let visit = try await visit(
                 ["http://127.0.0.1:\(browser.port)/", "--network", "47617264656e.wpa2-psk"]
                     + ["--wrong", "wrong-password", "--right", "watering-can"] + options + Self.pictures(options))
-            #expect(visit.heading.hasPrefix(heading) && visit.heading.hasSuffix("Garden"))
+            #expect(visit.heading.hasPrefix(heading) && visit.heading.contains("Garden"))
             #expect(visit.problems == [])
             print("page: Chromium \(options): refusal after \(visit.wrong ?? 0) s, success after \(visit.right ?? 0) s")
         }

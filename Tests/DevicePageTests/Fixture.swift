@@ -14,7 +14,12 @@ struct SiteBench {
     var site: Site
     var now = Instant(milliseconds: 1000)
 
-    init(keys: [AppKey] = [Keys.owner]) { site = Site(deviceId: "bench-01", keys: Keys(keys: keys)) }
+    /// Names of networks in the page's forms.
+    let networkNames = NetworkNames()
+
+    init(keys: [AppKey] = [Keys.owner]) {
+        site = Site(deviceId: "bench-01", keys: Keys(keys: keys), networkNames: networkNames)
+    }
 
     mutating func get(_ target: String, host: String = "192.168.4.1", language: String? = nil) -> Site.Effect {
         let parts = target.split(separator: "?", maxSplits: 1).map(String.init)
@@ -45,10 +50,12 @@ struct SiteBench {
 
     /// In the network.
     mutating func browse(
-        _ method: BrowserRequest.Method, _ path: String, _ fields: String = "", cookie: String? = nil
+        _ method: BrowserRequest.Method, _ path: String, _ fields: String = "", cookie: String? = nil,
+        query: String = ""
     ) -> Site.Effect {
         var request = BrowserRequest(
-            method, path, host: "kitchen.local:25863", cookie: cookie.map { "a=b; \(Site.sessionCookie)=\($0)" })
+            method, path, query: query, host: "kitchen.local:25863",
+            cookie: cookie.map { "a=b; \(Site.sessionCookie)=\($0)" })
         if method == .post {
             request.origin = "https://kitchen.local:25863"
             request.contentType = Form.contentType

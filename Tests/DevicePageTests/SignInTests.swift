@@ -12,8 +12,7 @@ import Testing
         for path in ["/", "/status", "/networks", "/history", "/diagnosis", "/result", "/join", "/x"] {
             #expect(bench.browse(.get, path).view == .signIn(nil), "\(path)")
         }
-        #expect(bench.browse(.get, "/live").response?.status == 403)
-        for path in ["/join", "/move", "/scan", "/diagnosis", "/sign-out"] {
+        for path in ["/join", "/move", "/scan", "/diagnosis", "/sign-out", "/store", "/backups", "/done"] {
             let effect = bench.browse(.post, path, "network=486f6d65.open&hash=x")
             #expect(effect.command == nil && effect.view == .signIn(.ended), "\(path)")
         }
@@ -80,6 +79,16 @@ import Testing
         }
         bench.now = bench.now + WebSessions.idleTime / 2
         #expect(bench.browse(.get, "/", cookie: used).view == .signIn(.ended))
+    }
+
+    @Test func anOpenPageDoesNotKeepItsSession() throws {
+        var bench = SiteBench()
+        let session = try bench.signIn("0123456789abcdef")
+        for _ in 0..<3 {
+            bench.now = bench.now + WebSessions.idleTime / 3
+            _ = bench.browse(.get, "/status", cookie: session, query: "live")
+        }
+        #expect(bench.browse(.get, "/status", cookie: session).view == .signIn(.ended))
     }
 
     @Test func thereAreSoManySessionsAndTheOldestGives() throws {

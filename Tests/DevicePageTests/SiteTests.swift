@@ -33,7 +33,10 @@ import Testing
         let before = bench.get(probe.path, host: probe.host)
         #expect(before.response?.status == 302 && before.location == "http://192.168.4.1/")
         #expect(before.response?.header("Cache-Control") == "no-store")
+        // The phone would close its sheet before the person has read the result.
         try bench.provision()
+        #expect(bench.get(probe.path, host: probe.host).response?.status == 302)
+        #expect(bench.post("/done", "").location == "/result" && bench.site.isDone)
         let after = try #require(bench.get(probe.path, host: probe.host).response)
         #expect(after.status == probe.status && after.text.contains(probe.body))
         bench.site.reopen()
@@ -86,7 +89,7 @@ import Testing
         ("", Phrase.errorNetwork), ("network=", .errorNetwork), ("network=zz.wpa2-psk", .errorNetwork),
         ("network=486f6d65", .errorNetwork), ("network=486f6d65.enterprise", .errorNetwork),
         ("network=486f6d65.wep", .errorNetwork), ("network=.open", .errorNetwork),
-        ("network=\(String(repeating: "61", count: 33)).open", .errorNetwork), ("network=other&name=", .errorNetwork),
+        ("network=\(String(repeating: "61", count: 33)).open", .errorNetwork), ("network=other", .errorNetwork),
         ("\(home)&password=", .errorPasswordMissing), (home, .errorPasswordMissing),
         ("\(home)&password=1234567", .errorPasswordLength),
         ("\(home)&password=\(String(repeating: "a", count: 64))z", .errorPasswordLength),
@@ -97,6 +100,13 @@ import Testing
         var bench = SiteBench()
         let effect = bench.post("/join", fields)
         #expect(effect.command == nil && effect.view?.notice == .wrong(phrase))
+    }
+
+    @Test func aTypedNameThatIsTooLongIsKept() {
+        var bench = SiteBench()
+        let name = String(repeating: "a", count: 33)
+        let notice = bench.post("/join", "network=other&name=\(name)&password=12345678").view?.notice
+        #expect(notice == .wrong(.errorNetwork, typed: name))
     }
 
     // covers: seed/device-name
@@ -143,7 +153,10 @@ import Testing
 
     @Test func nothingIsChangedByAskingForAPage() {
         var bench = SiteBench()
-        for path in ["/", "/join", "/move", "/scan", "/sign-in", "/sign-out", "/diagnosis", "/networks", "/x"] {
+        for path in [
+            "/", "/join", "/move", "/scan", "/sign-in", "/sign-out", "/diagnosis", "/networks", "/x", "/done", "/store",
+            "/backups",
+        ] {
             let effect = bench.get("\(path)?token=\(bench.token())&\(Self.home)&password=front-door-mat")
             #expect(effect.command == nil, "\(path)")
         }
@@ -166,14 +179,16 @@ import Testing
         var bench = SiteBench()
         let attempt = try bench.attempt()
         #expect(bench.get("/").view == .attempt(attempt))
-        #expect(bench.get("/live").view == .live(attempt))
         let failed = SwitchStatus(switchId: "s-1", phase: .failed, reason: ReasonCode(.wrongKey))
-        #expect(bench.site.shown(.attempt(attempt), Facts(attempt: failed)) == .attempt(attempt))
+        #expect(bench.site.shown(.attempt(attempt), Facts(attempt: failed), at: bench.now) == .attempt(attempt))
         #expect(!bench.site.isDone)
-        // Another attempt is possible meanwhile, and the result of the first stays until then.
-        #expect(bench.get("/").view == .attempt(SwitchAttempt(attempt, outcome: failed)))
+        // Another attempt is possible meanwhile, and the result of the first stays until then, or for an hour.
+        let shown = View.attempt(SwitchAttempt(attempt, outcome: failed, ended: bench.now))
+        #expect(bench.get("/").view == shown)
         bench.site.reopen()
-        #expect(bench.get("/").view == .attempt(SwitchAttempt(attempt, outcome: failed)))
+        #expect(bench.get("/").view == shown)
+        bench.now = bench.now + SwitchAttempt.lifetime
+        #expect(bench.get("/").view == .networks(chosen: nil, nil))
     }
 
     @Test func aMoveToAStoredNetworkNamesIt() throws {
@@ -187,7 +202,8 @@ import Testing
             let session = try bench.signIn("0123456789abcdef")
             let effect = bench.browse(.post, "/move", "\(form)&ssid=486f6d65", cookie: session)
             guard case .perform(.switchNetwork, let purpose, let visitor) = effect else { throw MissingSwitch() }
-            guard case .attempt(let attempt)? = bench.site.afterwards(result, of: purpose, visitor).view else {
+            guard case .attempt(let attempt)? = bench.site.afterwards(result, of: purpose, visitor, at: bench.now).view
+            else {
                 throw MissingSwitch()
             }
             #expect(attempt.name == "Home")
@@ -202,7 +218,7 @@ import Testing
     @Test func anAttemptThatTheDeviceDoesNotKnowAnyMoreIsForgotten() throws {
         var bench = SiteBench()
         let attempt = try bench.attempt()
-        #expect(bench.site.shown(.attempt(attempt), Facts()) == .networks(chosen: attempt.network, nil))
+        #expect(bench.site.shown(.attempt(attempt), Facts(), at: bench.now) == .networks(chosen: attempt.network, nil))
         #expect(bench.get("/").view == .networks(chosen: nil, nil))
     }
 
@@ -211,7 +227,7 @@ import Testing
         let attempt = try bench.attempt()
         let visitor = try #require(bench.get("/").visitor)
         let busy = ProtocolError(.switchInProgress, "a switch is under way")
-        let effect = bench.site.afterwards(.failure(busy), of: .scan, visitor)
+        let effect = bench.site.afterwards(.failure(busy), of: .scan, visitor, at: bench.now)
         #expect(effect.view == .attempt(attempt))
     }
 
@@ -233,21 +249,21 @@ extension SiteBench {
         let effect = post("/join", "network=486f6d65.wpa2-psk&password=front-door-mat")
         guard case .perform(_, let purpose, let visitor) = effect else { throw MissingSwitch() }
         let accepted = SwitchStatus(switchId: "s-1", phase: .accepted)
-        let shown = site.afterwards(.success(.switchStatus(accepted)), of: purpose, visitor)
+        let shown = site.afterwards(.success(.switchStatus(accepted)), of: purpose, visitor, at: now)
         guard case .attempt(let attempt)? = shown.view else { throw MissingSwitch() }
         return attempt
     }
 
     mutating func provision() throws {
         let attempt = try attempt()
-        _ = site.shown(.attempt(attempt), Facts(attempt: SwitchStatus(switchId: "s-1", phase: .committed)))
-        #expect(site.isDone)
+        let committed = SwitchStatus(switchId: "s-1", phase: .committed)
+        _ = site.shown(.attempt(attempt), Facts(attempt: committed), at: now)
     }
 }
 
 extension SwitchAttempt {
-    init(_ attempt: SwitchAttempt, outcome: SwitchStatus) {
+    init(_ attempt: SwitchAttempt, outcome: SwitchStatus, ended: Instant) {
         self = attempt
-        self.outcome = outcome
+        (self.outcome, self.ended) = (outcome, ended)
     }
 }

@@ -9,7 +9,7 @@ package final class DevicePage: Sendable {
     private let service: any DeviceService
     private let names: PageWriter.LocalNames
     /// Names of networks on pages. They replace hashes, because hashes could help to guess passwords.
-    private let networkNames = NetworkNames()
+    private let networkNames: NetworkNames
     private let clock: ServerClock
     private let site: Mutex<Site>
     private let trace = Mutex(SignalTrace())
@@ -27,7 +27,9 @@ package final class DevicePage: Sendable {
         self.service = service
         names = PageWriter.LocalNames(host: localName, port: port)
         self.clock = ServerClock(clock)
-        site = Mutex(Site(deviceId: deviceId, keys: keys))
+        let networkNames = NetworkNames()
+        self.networkNames = networkNames
+        site = Mutex(Site(deviceId: deviceId, keys: keys, networkNames: networkNames))
     }
 
     package var inNetwork: any WebPages { Pages(page: self, place: .network, onRequest: {}) }
@@ -41,11 +43,15 @@ package final class DevicePage: Sendable {
         return Pages(page: self, place: .accessPoint(address: address, port: port), onRequest: onBrowserRequest)
     }
 
-    /// Records signal events for the chart until the task is cancelled.
+    /// Records signal and losses for the chart until the task is cancelled.
     package func follow(_ hub: EventHub) async {
         for await event in hub.subscribe() {
-            guard case .signal(let reading) = event.body else { continue }
-            trace.withLock { $0.add(reading.signal, at: clock.now) }
+            switch event.body {
+            case .signal(let reading): trace.withLock { $0.add(reading.signal, at: clock.now) }
+            case .networkChanged(let status) where status.state != .online:
+                trace.withLock { $0.disconnect(at: clock.now) }
+            default: break
+            }
         }
     }
 
@@ -55,7 +61,9 @@ package final class DevicePage: Sendable {
         let onRequest: @Sendable () -> Void
 
         func respond(to request: BrowserRequest, from client: Browser) async -> BrowserResponse {
-            if place.isOwn(host: request.host), !Assets.isFetchedByPage(request.path) { onRequest() }
+            if place.isOwn(host: request.host), !request.isLive, Assets.response(to: request.path) == nil {
+                onRequest()
+            }
             return await page.respond(to: request, from: client, in: place)
         }
     }
@@ -65,33 +73,43 @@ package final class DevicePage: Sendable {
     {
         let now = clock.now
         let wait = all.withLock { rates.consume(client.site, and: &$0, at: now) }
-        if let wait { return BrowserResponse(429, [("Retry-After", "\(wait.milliseconds / 1000 + 1)")]) }
+        if let wait {
+            let text = Translation(Language(accepting: request.acceptLanguage))(.errorTooMany)
+            return BrowserResponse(
+                429,
+                [
+                    ("Retry-After", "\(wait.milliseconds / 1000 + 1)"), ("Content-Type", "text/plain; charset=utf-8"),
+                    ("Cache-Control", "no-store"),
+                ], body: Array(text.utf8))
+        }
         var effect = site.withLock { $0.receive(request, from: client, in: place, at: now) }
         var delivered: (@Sendable () async -> Void)?
-        if case .perform(let body, let purpose, let visitor) = effect {
+        // An edit of the backups first asks for the list.
+        while case .perform(let body, let purpose, let visitor) = effect {
             let result = await ask(body, visitor)
             if case .switchNetwork = body, case .success(.switchStatus(let answer)) = result {
                 delivered = { [service] in await service.answerSent(answer) }
             }
-            effect = site.withLock { $0.afterwards(result, of: purpose, visitor) }
+            effect = site.withLock { $0.afterwards(result, of: purpose, visitor, at: now) }
         }
-        var response = await make(effect)
+        var response = await make(effect, mayScan: !request.isLive)
         response.delivered = delivered
         return response
     }
 
-    private func make(_ effect: Site.Effect) async -> BrowserResponse {
+    /// - Parameter mayScan: whether a page without networks starts a scan. A page that the script keeps up to date does
+    ///   not, or a forgotten phone would keep the radio busy.
+    private func make(_ effect: Site.Effect, mayScan: Bool) async -> BrowserResponse {
         switch effect {
         case .answer(let response): return response
         case .show(let view, let visitor):
             var facts = await facts(for: view, visitor)
-            if site.withLock({ $0.wantsScan(for: view, facts, at: clock.now) }) {
+            if mayScan, site.withLock({ $0.wantsScan(for: view, facts, at: clock.now) }) {
                 if case .success = await ask(.startScan(ScanRequest()), visitor) { facts.isScanning = true }
             }
-            let shown = site.withLock { $0.shown(view, facts) }
+            let shown = site.withLock { $0.shown(view, facts, at: clock.now) }
             return PageWriter(visitor, names: names, networkNames: networkNames).response(
                 to: shown, facts, at: clock.now)
-        // After a command, the site returns a page, never another command.
         case .perform: return BrowserResponse(500)
         }
     }

@@ -1,4 +1,5 @@
 import AgentModel
+import AppServer
 
 /// The fields of a form (`application/x-www-form-urlencoded`, WHATWG URL, 5.1). Any value may be a password.
 struct Form: Equatable {
@@ -74,4 +75,9 @@ struct Cookies: Equatable {
     }
 
     subscript(_ name: String) -> String? { values[name] }
+}
+
+extension BrowserRequest {
+    /// Whether the page's script keeps an open page up to date. Such a request is not a sign of a user.
+    var isLive: Bool { query == "live" }
 }

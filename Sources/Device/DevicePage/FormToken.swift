@@ -64,15 +64,18 @@ struct WebSessions: Sendable {
         return name
     }
 
+    /// - Parameter isUse: whether the request counts as a use of the session.
     /// - Returns: the session's key; nil if the session is unknown or has ended, or the key has changed.
-    mutating func key(of name: String, in keys: any AppKeyDirectory, at now: Instant) -> AppKey? {
+    mutating func key(
+        of name: String, in keys: any AppKeyDirectory, at now: Instant, isUse: Bool = true
+    ) -> AppKey? {
         guard var session = sessions[name] else { return nil }
         let key = keys.key(named: session.key)
         guard Self.isGood(session, at: now), let key, key.state == .valid, key.secret == session.secret else {
             sessions[name] = nil
             return nil
         }
-        session.lastUse = now
+        if isUse { session.lastUse = now }
         sessions[name] = session
         return key
     }

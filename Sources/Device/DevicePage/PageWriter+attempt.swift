@@ -3,32 +3,45 @@ import AppProtocol
 import AppServer
 
 extension PageWriter {
-    func result(of attempt: SwitchAttempt, _ facts: Facts) -> BrowserResponse {
+    func result(of attempt: SwitchAttempt, _ facts: Facts, at now: Instant) -> BrowserResponse {
         let status = facts.attempt ?? attempt.outcome
         switch status?.phase {
         case .committed: return success(attempt, facts)
         case .rolledBack, .failed:
             guard let choice = attempt.network, case .accessPoint = visitor.place else {
-                return failure(attempt, status?.reason)
+                return page(
+                    title: localized(.errorTitle), path: "/result",
+                    [failure(attempt, status?.reason, facts, at: now), button(.otherNetworks, to: "/networks")])
             }
-            return networks(nil, .failed(choice, status?.reason), facts)
+            return networks(choice, .failed(attempt, status?.reason), facts, at: now)
         case .accepted, .joining, .waitingForAddress, .validating, .waitingForConfirmation, nil:
-            return trying(attempt, status?.phase ?? .accepted)
+            return trying(attempt, status?.phase ?? .accepted, at: now)
         }
     }
 
     /// Tells the user where to find the result, because the radio may leave before a later page.
-    private func trying(_ attempt: SwitchAttempt, _ phase: SwitchPhase) -> BrowserResponse {
-        var how: [HTML] = [.tag("li", text: localized(.tryingHow))]
-        if let url = visitor.place.url { how.append(.tag("li", text: localized(.tryingAgain, "\(url)/"))) }
-        if let host = names.host { how.append(.tag("li", text: localized(.tryingName, host))) }
+    private func trying(_ attempt: SwitchAttempt, _ phase: SwitchPhase, at now: Instant) -> BrowserResponse {
+        let (url, seconds) = (visitor.place.url, max(0, (now - attempt.began).milliseconds / 1000))
+        var how: [HTML] = [.tag("p", text: localized(.tryingHow))]
+        if let url { how.append(.tag("p", [], localized.html(.tryingAgain, "\(url)/"))) }
+        let silent = url.map { localized.html(.silent, "\($0)/") } ?? [.text(localized(.silentNetwork))]
         return page(
-            title: localized(.trying, attempt.name), path: "/result", refresh: (3, "/result"), isLive: true,
+            title: localized(.trying, attempt.name), heading: localized.html(.trying, attempt.name), path: "/result",
+            refresh: true,
             [
-                .tag("p", [.id("phase"), .init("role", "status"), .class("busy")], text: localized(phase)),
-                .tag("h2", text: localized(.tryingPlace)),
-                .tag("ul", [], how),
-            ])
+                .tag(
+                    "div", [.class("busy")],
+                    [
+                        .tag("span", [.class("spinner"), .init("aria-hidden", "true")]),
+                        .tag(
+                            "div", [.init("role", "status")],
+                            [live("/result", id: "phase", [.text(localized(phase))])]),
+                        .tag("p", [.id("elapsed"), .class("detail")], localized.html(.elapsed, "\(seconds)")),
+                    ]),
+                .tag(
+                    "div", [.init("role", "alert")],
+                    [.tag("div", [.id("silent"), .class("warning"), .init("hidden", nil)], [.tag("p", [], silent)])]),
+            ] + how)
     }
 
     private func localized(_ phase: SwitchPhase) -> String {
@@ -43,48 +56,68 @@ extension PageWriter {
 
     private func success(_ attempt: SwitchAttempt, _ facts: Facts) -> BrowserResponse {
         let name = facts.network?.ssid?.description ?? attempt.name
-        var content: [HTML] = []
         let addresses = (facts.network?.addresses ?? []).compactMap { IPAddress($0) }.filter { !$0.isLinkLocal }
-        if !addresses.isEmpty {
-            content += [.tag("p", text: localized(.successAddress, name)), .tag("ul", [], addresses.map(address))]
+        let mark = HTML.tag(
+            "svg", [.class("mark"), .init("viewBox", "0 0 24 24"), .init("aria-hidden", "true")],
+            [.tag("path", [.init("d", "M5 13l4 4L19 7")])])
+        var content: [HTML] = []
+        switch visitor.place {
+        case .accessPoint where attempt.isSeen: content.append(.tag("p", text: localized(.successLeave)))
+        case .accessPoint:
+            content += [
+                .tag("p", [], localized.html(.successNext, name)),
+                form("/done", [.tag("button", [.class("main")], text: localized(.done))]),
+            ]
+        case .network: content.append(button(.status, to: "/status"))
         }
-        if let host = names.host { content.append(.tag("p", text: localized(.successName, host))) }
-        if case .accessPoint = visitor.place { content.append(.tag("p", text: localized(.successLeave))) }
-        content.append(
-            .tag("p", [], [.tag("a", [.class("button"), .href("/networks")], text: localized(.otherNetworks))]))
-        return page(title: localized(.success, name), path: "/result", content)
+        let places = addresses.map { "\($0)" } + (names.host.map { [$0] } ?? [])
+        if !places.isEmpty {
+            content.append(
+                details(
+                    localized(.addresses),
+                    [.tag("ul", [], places.map { .tag("li", [], [.tag("code", text: $0)]) })]))
+        }
+        let title = deviceName.map { localized(.successNamed, name, $0) } ?? localized(.success, name)
+        let heading = deviceName.map { localized.html(.successNamed, name, $0) } ?? localized.html(.success, name)
+        return page(
+            title: title, heading: [mark] + heading, path: "/result",
+            [.tag("div", [.class("success")], content)])
     }
 
-    private func address(_ address: IPAddress) -> HTML {
-        guard let port = names.port else { return .tag("li", [], [.tag("code", text: "\(address)")]) }
-        let url = "https://" + (address.isIPv4 ? "\(address)" : "[\(address)]") + ":\(port)/"
-        return .tag("li", [], [.tag("a", [.href(url)], text: url)])
+    /// Says what did not work, why, what to do, and where the device is now.
+    func failure(
+        _ attempt: SwitchAttempt, _ reason: ReasonCode?, _ facts: Facts, at now: Instant
+    ) -> HTML {
+        let code = reason.flatMap { localized(.do, $0.rawValue) == nil ? nil : $0.rawValue } ?? "unknown"
+        let (why, remedy) = (localized(.why, code) ?? "", localized(.do, code) ?? "")
+        let place = facts.network.map(whereabouts) ?? []
+        let isThere = facts.network.map { $0.state == .online && $0.ssid?.description == attempt.name } ?? false
+        var title = isThere ? place : localized.html(.failure, attempt.name)
+        var texts: [[HTML]] = [[.text("\(why) \(remedy)")], isThere ? [] : place]
+        if isThere, reason == ReasonCode(.noInternet) {
+            // The status may not have the result of the check yet.
+            title = localized.html(.nowNoInternet, attempt.name)
+            texts = [[.text(remedy)]]
+        }
+        if let ended = attempt.ended, case let minutes = Int((now - ended).milliseconds / 60_000), minutes > 0 {
+            texts.append([.text(localized(.minutesAgo, count: minutes))])
+        }
+        return alert(title, texts.filter { !$0.isEmpty })
     }
 
-    private func failure(_ attempt: SwitchAttempt, _ reason: ReasonCode?) -> BrowserResponse {
-        page(
-            title: localized(.errorTitle), path: "/result",
-            [
-                alert(localized(.failure, attempt.name), [localized(Phrase(reason)), localized(.failureBack)]),
-                .tag("p", [], [.tag("a", [.class("button"), .href("/networks")], text: localized(.otherNetworks))]),
-            ])
-    }
-
-    /// Returns the progress as JSON for the script of an open page.
-    func live(_ attempt: SwitchAttempt, _ facts: Facts) -> BrowserResponse {
-        struct Progress: Encodable {
-            let done: Bool
-            let text: String
+    /// Returns a sentence that says which network the device is in.
+    func whereabouts(_ network: NetworkStatus) -> [HTML] {
+        let name = network.ssid?.description ?? localized(.network)
+        switch network.state {
+        case .joining, .waitingForAddress: return localized.html(.nowJoining, name)
+        case .offline: return localized.html(network.uplink == nil ? .nowOffline : .nowUplink)
+        case .online:
+            switch network.connectivity?.internet {
+            case .yes: return localized.html(.nowOnline, name)
+            case .no: return localized.html(.nowNoInternet, name)
+            case .captive: return localized.html(.nowSignIn, name)
+            case .unknown, nil: return localized.html(.nowConnected, name)
+            }
         }
-        let phase = (facts.attempt ?? attempt.outcome)?.phase ?? .accepted
-        guard let body = try? OutsideJSON.encode(Progress(done: phase.isOutcome, text: localized(phase))) else {
-            return BrowserResponse(500)
-        }
-        return BrowserResponse(
-            200,
-            [
-                ("Content-Type", "application/json"), ("Cache-Control", "no-store"),
-                ("X-Content-Type-Options", "nosniff"),
-            ], body: body)
     }
 }

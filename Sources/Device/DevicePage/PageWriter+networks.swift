@@ -3,113 +3,163 @@ import AppProtocol
 import AppServer
 
 extension PageWriter {
-    func networks(_ chosen: NetworkChoice?, _ notice: Notice?, _ facts: Facts) -> BrowserResponse {
-        var (content, selected, status) = ([HTML](), chosen, 200)
+    func networks(_ chosen: NetworkChoice?, _ notice: Notice?, _ facts: Facts, at now: Instant) -> BrowserResponse {
+        var (content, status, fault) = ([HTML](), 200, nil as Fault?)
         switch notice {
-        case .failed(let choice, let reason):
-            content.append(
-                alert(
-                    localized(.failure, choice.ssid.description), [localized(Phrase(reason)), localized(.failureBack)]))
-            selected = choice
-        case .wrong(let phrase):
-            content.append(alert(localized(phrase), []))
-            status = 400
+        case .failed(let attempt, let reason):
+            content.append(failure(attempt, reason, facts, at: now))
+            if reason == ReasonCode(.wrongKey) { fault = .password }
+        case .wrong(let phrase, let typed):
+            content.append(alert(phrase))
+            (status, fault) = (400, phrase == .errorNetwork ? .name(typed) : .password)
         case nil: break
         }
-        if visitor.isSignedIn { content += stored(facts) }
-        let offers = NetworkOffer.offers(in: facts.scan?.networks ?? [])
+        if visitor.isSignedIn { content += stored(facts) + [.tag("h2", text: localized(.inRange))] }
         let isScanning = facts.isScanning || facts.scan?.isScanning ?? false
-        if visitor.isSignedIn { content.append(.tag("h2", text: localized(.inRange))) }
-        content += visitor.may(.switch) ? [chooser(offers, selected)] : [listing(offers)]
-        content += unusable(offers)
-        if isScanning { content.append(.tag("p", [.init("role", "status")], text: localized(.searching))) }
-        if visitor.may(.switch) {
-            content.append(form("/scan", [.tag("button", [.class("plain")], text: localized(.searchAgain))]))
-        }
-        if !visitor.isSignedIn { content += naming(facts.network) }
+        // These have their own rows above.
+        let stored = visitor.isSignedIn ? (facts.backups?.networks.map(\.ssid) ?? []) + [facts.network?.ssid] : []
+        let offers = NetworkOffer.offers(in: facts.scan?.networks ?? []).filter { !stored.contains($0.choice.ssid) }
         let path = visitor.isSignedIn ? "/networks" : "/"
-        // Stops refreshing once the user may have filled in the form.
-        let isUntouched = isScanning && offers.isEmpty
+        let isSearchAlone = isScanning && offers.isEmpty && notice == nil
+        var list: [HTML] = []
+        if isScanning {
+            list.append(
+                .tag(
+                    "p", [.init("role", "status"), .class("busy")],
+                    [
+                        .tag("span", [.class("spinner"), .init("aria-hidden", "true")]),
+                        .text(localized(.searching)),
+                    ]))
+        }
+        if isSearchAlone {
+            list.append(.tag("noscript", [], [button(.searchAgain, to: path)]))
+        } else {
+            if facts.scan?.networks.isEmpty ?? true { list.append(.tag("p", text: localized(.noNetworks))) }
+            list += visitor.may(.switch) ? [chooser(offers, chosen, fault)] : [listing(offers)]
+            list += unusable(offers)
+            if visitor.may(.switch) {
+                list.append(form("/scan", [.tag("button", [.class("plain")], text: localized(.searchAgain))]))
+            }
+            if !visitor.isSignedIn { list += naming(facts.network) }
+        }
+        content.append(live(isScanning ? path : nil, list))
         return page(
             status, title: localized(visitor.isSignedIn ? .networks : .chooseNetwork), path: path,
-            refresh: isUntouched ? (3, path) : nil, content)
+            refresh: isSearchAlone && !visitor.isSignedIn, content)
     }
 
-    private func chooser(_ offers: [NetworkOffer], _ selected: NetworkChoice?) -> HTML {
+    /// The entry that a person must correct.
+    private enum Fault: Equatable {
+        /// The typed name, if it cannot be a network's.
+        case name(String?)
+        case password
+    }
+
+    /// Number of networks that are shown at once.
+    private static let shown = 8
+
+    private func chooser(_ offers: [NetworkOffer], _ selected: NetworkChoice?, _ fault: Fault?) -> HTML {
         let known = offers.filter(\.choice.isJoinable)
-        let isOther = selected.map { selected in !known.contains { $0.choice.ssid == selected.ssid } } ?? known.isEmpty
-        var rows = known.enumerated().map { index, offer in
+        var isOther = selected.map { selected in !known.contains { $0.choice.ssid == selected.ssid } } ?? false
+        if case .name(.some) = fault { isOther = true }
+        let rows = known.enumerated().map { index, offer in
             row(offer, index, isChosen: !isOther && offer.choice.ssid == selected?.ssid)
         }
-        rows.append(other(isOther ? selected : nil, isChosen: isOther))
         var list: [HTML] = [.tag("legend", text: localized(.choose))]
-        if known.isEmpty { list.append(.tag("p", text: localized(.noNetworks))) }
-        let password: [HTML] = [
+        list += rows.prefix(Self.shown)
+        let rest = Array(rows.dropFirst(Self.shown))
+        if !rest.isEmpty {
+            let isOpen = known.dropFirst(Self.shown).contains { $0.choice.ssid == selected?.ssid }
+            list.append(details(localized(.more, count: rest.count), rest, isOpen: isOpen))
+        }
+        list.append(other(isOther ? selected : nil, isChosen: isOther, fault))
+        var buttons: [HTML] = [.tag("button", [.class("main")], text: localized(.join))]
+        if visitor.isSignedIn, visitor.may(.manage) {
+            buttons.append(
+                .tag("button", [.class("plain"), .init("formaction", "/store")], text: localized(.store)))
+        }
+        return form(
+            "/join", attributes: [.id("join")],
+            [
+                .tag("fieldset", [], list),
+                .tag(
+                    "div", [.id("secret")],
+                    [.tag("div", [.class("password")], password(isFault: fault == .password))]
+                        + [.tag("p", [.class("help")], text: localized(.joinHelp))] + buttons),
+            ])
+    }
+
+    private func password(isFault: Bool) -> [HTML] {
+        var input: [HTML.Attribute] = [
+            .id("password"), .name("password"), .type("password"), .init("autocomplete", "off"),
+            .init("autocapitalize", "none"), .init("autocorrect", "off"), .init("spellcheck", "false"),
+            .init("maxlength", "\(Passphrase.saeLength.upperBound)"),
+            .init("aria-describedby", isFault ? "alert" : "passwordHelp"),
+        ]
+        if isFault { input += Self.faulty }
+        return [
             .tag("label", [.init("for", "password")], text: localized(.password)),
             .tag("p", [.id("passwordHelp"), .class("help")], text: localized(.passwordHelp)),
+            .tag("input", input),
             .tag(
-                "input",
-                [
-                    .id("password"), .name("password"), .type("password"), .init("autocomplete", "off"),
-                    .init("autocapitalize", "none"), .init("autocorrect", "off"), .init("spellcheck", "false"),
-                    .init("maxlength", "128"), .init("aria-describedby", "passwordHelp"),
-                ]),
-            .tag(
-                "div", [.class("scripted"), .init("hidden", nil)],
+                "div", [.class("check"), .init("hidden", nil)],
                 [
                     .tag("input", [.type("checkbox"), .id("show")]),
                     .tag("label", [.init("for", "show")], text: localized(.showPassword)),
                 ]),
         ]
-        return form(
-            "/join",
-            [.tag("fieldset", [.class("networks")], list + rows)] + password
-                + [.tag("button", [.class("main")], text: localized(.join))])
     }
+
+    private static let faulty: [HTML.Attribute] = [.init("aria-invalid", "true"), .init("autofocus", nil)]
 
     private func row(_ offer: NetworkOffer, _ index: Int, isChosen: Bool) -> HTML {
         let id = "n\(index)"
-        let input: [HTML.Attribute] = [
+        var input: [HTML.Attribute] = [
             .type("radio"), .name("network"), .id(id), .value(offer.choice.formValue), .init("required", nil),
         ]
+        if isChosen { input.append(.init("checked", nil)) }
+        if offer.isOpen {
+            input.append(.class("open"))
+        } else if offer.choice.security?.minimumPasswordLength == 1 {
+            input.append(.init("data-min", "1"))
+        }
         return .tag(
-            "div", [.class("network")],
-            [
-                .tag("input", input + (isChosen ? [.init("checked", nil)] : [])),
-                .tag("label", [.init("for", id)], describe(offer)),
-            ])
+            "div", [.class("row")],
+            [.tag("input", input), .tag("label", [.init("for", id)], describe(offer))])
     }
 
     private func describe(_ offer: NetworkOffer) -> [HTML] {
-        let security = localized(offer.choice.security?.isOpenToAll ?? false ? .open : .secured)
+        let security = localized(offer.isOpen ? .open : .secured)
         return [
-            .tag("span", [.class("name"), .init("dir", "auto")], text: offer.choice.ssid.description),
+            .tag("span", [.class("name")], [.tag("bdi", text: offer.choice.ssid.description)]),
             .tag("span", [.class("detail")], text: "\(security), \(localized(.signal, "\(offer.quality)"))"),
             Self.bars(offer.quality),
         ]
     }
 
     private static func bars(_ quality: Int) -> HTML {
-        let bars = (0..<4).map { index in
-            let height = 4 + 4 * index
-            return HTML.tag(
-                "rect",
-                [
-                    .class(quality > index * 25 ? "on" : "off"), .init("x", "\(index * 6)"),
-                    .init("y", "\(16 - height)"),
-                    .init("width", "4"), .init("height", "\(height)"),
-                ])
-        }
+        let bars = (0..<4).map { index in "M\(index * 6) 16v-\(4 + 4 * index)h4V16z" }
+        let count = min(max((quality + 24) / 25, 0), 4)
         return .tag(
-            "svg", [.class("bars"), .init("viewBox", "0 0 22 16"), .init("aria-hidden", "true")], bars)
+            "svg", [.class("bars"), .init("viewBox", "0 0 22 16"), .init("aria-hidden", "true")],
+            [
+                .tag("path", [.init("d", bars.dropFirst(count).joined())]),
+                .tag("path", [.class("on"), .init("d", bars.prefix(count).joined())]),
+            ])
     }
 
-    private func other(_ choice: NetworkChoice?, isChosen: Bool) -> HTML {
+    private func other(_ choice: NetworkChoice?, isChosen: Bool, _ fault: Fault?) -> HTML {
         let input: [HTML.Attribute] = [
             .type("radio"), .name("network"), .id("other"), .value(Site.otherNetwork), .init("required", nil),
         ]
+        var (typed, attributes) = (choice?.ssid.text ?? "", [HTML.Attribute]())
+        if case .name(let text?) = fault {
+            typed = text
+            attributes = [.init("aria-describedby", "alert")] + Self.faulty
+        }
+        let isOpen = choice?.security?.isOpenToAll ?? false
         return .tag(
-            "div", [.class("network other")],
+            "div", [.class("row")],
             [
                 .tag("input", input + (isChosen ? [.init("checked", nil)] : [])),
                 .tag("label", [.init("for", "other")], text: localized(.otherNetwork)),
@@ -121,13 +171,16 @@ extension PageWriter {
                             "input",
                             [
                                 .id("name"), .name("name"), .init("maxlength", "32"), .init("autocomplete", "off"),
-                                .init("autocapitalize", "none"), .init("spellcheck", "false"),
-                                .value(choice?.ssid.text ?? ""),
-                            ]),
+                                .init("autocapitalize", "none"), .init("spellcheck", "false"), .init("dir", "auto"),
+                                .value(typed),
+                            ] + attributes),
                         .tag(
                             "div", [.class("check")],
                             [
-                                .tag("input", [.type("checkbox"), .id("open"), .name("open"), .value("1")]),
+                                .tag(
+                                    "input",
+                                    [.type("checkbox"), .id("open"), .name("open"), .value("1")]
+                                        + (isOpen ? [.init("checked", nil)] : [])),
                                 .tag("label", [.init("for", "open")], text: localized(.otherOpen)),
                             ]),
                     ]),
@@ -136,7 +189,7 @@ extension PageWriter {
 
     /// Returns the list of networks for a user without the role `switch`.
     private func listing(_ offers: [NetworkOffer]) -> HTML {
-        .tag("ul", [.class("networks")], offers.filter(\.choice.isJoinable).map { .tag("li", [], describe($0)) })
+        .tag("ul", [], offers.filter(\.choice.isJoinable).map { .tag("li", [.class("row")], describe($0)) })
     }
 
     private func unusable(_ offers: [NetworkOffer]) -> [HTML] {
@@ -144,38 +197,7 @@ extension PageWriter {
         guard !names.isEmpty else { return [] }
         return [
             .tag("p", text: localized(.cannotJoin)),
-            .tag("ul", [], names.map { .tag("li", [.init("dir", "auto")], text: $0.choice.ssid.description) }),
-        ]
-    }
-
-    private func stored(_ facts: Facts) -> [HTML] {
-        let list = facts.backups
-        var seen: Set<NetworkHash> = []
-        let networks = (list?.stored ?? []).filter { seen.insert($0.hash).inserted }
-        let rows = networks.map { network -> HTML in
-            var row: [HTML] = [
-                .tag("span", [.class("name"), .init("dir", "auto")], text: network.ssid.description)
-            ]
-            if network.hash == facts.network?.hash {
-                row.append(.tag("span", [.class("detail")], text: localized(.current)))
-            } else if visitor.may(.switch) {
-                let name = network.ssid.description
-                row.append(
-                    form(
-                        "/move",
-                        [
-                            .tag(
-                                "input",
-                                [.type("hidden"), .name("hash"), .value(networkNames.name(of: network.hash).base64)]),
-                            .tag("input", [.type("hidden"), .name("ssid"), .value(network.ssid.hex)]),
-                            .tag("button", [.init("aria-label", localized(.moveThere, name))], text: localized(.join)),
-                        ]))
-            }
-            return .tag("li", [], row)
-        }
-        return [
-            .tag("h2", text: localized(.storedNetworks)),
-            rows.isEmpty ? .tag("p", text: localized(.noStored)) : .tag("ul", [.class("stored")], rows),
+            .tag("ul", [], names.map { .tag("li", [], [.tag("bdi", text: $0.choice.ssid.description)]) }),
         ]
     }
 }
@@ -185,16 +207,27 @@ struct NetworkOffer: Sendable, Equatable {
     /// Quality of the network's strongest access point, 0 to 100.
     let quality: Int
 
+    /// Whether the network has no password.
+    var isOpen: Bool { choice.security?.isOpenToAll ?? false }
+
     /// Maximum number of networks on a page.
     static let maximum = 40
 
-    /// Returns the networks, strongest first. Hidden networks are omitted: the user types their names.
+    /// Returns the networks, strongest first. A name appears once with a password and once without. Hidden networks
+    /// are omitted: the user types their names.
     static func offers(in scan: [ScannedNetwork]) -> [NetworkOffer] {
-        var seen: Set<NetworkChoice> = []
-        let all = scan.sorted { $0.signal > $1.signal }.compactMap { network -> NetworkOffer? in
+        struct Kind: Hashable {
+            let ssid: SSID
+            let isOpen: Bool
+        }
+        var seen: Set<Kind> = []
+        func rank(_ network: ScannedNetwork) -> (Int, Int) { (network.security.isJoinable ? 1 : 0, network.signal) }
+        // Access points that the device cannot join come last, so that a name with others is offered.
+        let all = scan.sorted { rank($0) > rank($1) }.compactMap { network -> NetworkOffer? in
             guard let ssid = network.ssid else { return nil }
             let choice = NetworkChoice(ssid: ssid, security: network.security)
-            return seen.insert(choice).inserted ? NetworkOffer(choice: choice, quality: network.quality) : nil
+            let offer = NetworkOffer(choice: choice, quality: network.quality)
+            return seen.insert(Kind(ssid: ssid, isOpen: offer.isOpen)).inserted ? offer : nil
         }
         return Array(all.prefix(maximum))
     }

@@ -6,25 +6,32 @@ import AppServer
 extension PageWriter {
     func status(_ facts: Facts, at now: Instant) -> BrowserResponse {
         guard let network = facts.network else { return error(503, .errorRefused, nil) }
-        var rows: [(Phrase, String)] = [(.state, localized(network.state))]
-        if let name = network.deviceName { rows.insert((.deviceName, name.text), at: 0) }
-        rows.append((.network, network.ssid?.description ?? localized(.noWifi)))
+        let name = network.ssid.map { HTML.tag("bdi", text: $0.description) } ?? .text(localized(.noWifi))
+        var rows: [(Phrase, [HTML])] = [(.network, [name])]
         if let signal = network.wifiSignal, let quality = network.quality {
-            rows.append((.layerAssociation, "\(localized(.signal, "\(quality)")) (\(signal) dBm)"))
+            rows.append((.wifi, [.text("\(localized(.signal, "\(quality)")) (\(signal)\u{a0}dBm)")]))
         }
-        if let connectivity = network.connectivity {
-            let internet = localized(connectivity)
-            rows.append((.internet, network.isMetered ? localized(.internetMetered, internet) : internet))
+        if network.isMetered { rows.append((.metered, [.text(localized(.yes))])) }
+        if !network.addresses.isEmpty {
+            rows.append((.addresses, [.tag("bdi", text: network.addresses.joined(separator: ", "))]))
         }
-        if !network.addresses.isEmpty { rows.append((.addresses, network.addresses.joined(separator: ", "))) }
-        rows.append((.since, Self.words(network.since)))
-        let list = rows.flatMap { phrase, text -> [HTML] in
-            [.tag("dt", text: localized(phrase)), .tag("dd", [.init("dir", "auto")], text: text)]
+        rows.append((.since, [time(network.since)]))
+        let list = rows.flatMap { phrase, content -> [HTML] in
+            [.tag("dt", text: localized(phrase)), .tag("dd", [], content)]
         }
+        let state = network.state == .online ? "good" : "broken"
+        let sentence = HTML.tag("p", [.class("headline \(state)")], whereabouts(network))
+        let unchecked =
+            network.connectivity?.checksInternet == false
+            ? [HTML.tag("p", [.class("help")], text: localized(.unchecked))] : []
         return page(
             title: localized(.status), path: "/status",
-            [.tag("dl", [], list), .tag("h2", text: localized(.signalChart))] + chart(facts.signal, at: now)
-                + naming(network))
+            [
+                live(
+                    "/status",
+                    [sentence] + unchecked + [.tag("dl", [], list), .tag("h2", text: localized(.signalChart))]
+                        + chart(facts.signal, isOnline: network.state == .online, at: now))
+            ] + naming(network))
     }
 
     /// Returns the form for the device's name; nothing for a user without the role `manage`.
@@ -32,7 +39,7 @@ extension PageWriter {
         guard visitor.may(.manage) else { return [] }
         return [
             form(
-                "/name",
+                "/name", attributes: [.class("naming")],
                 [
                     .tag("label", [.init("for", "deviceName")], text: localized(.nameDevice)),
                     .tag(
@@ -41,70 +48,54 @@ extension PageWriter {
                             .id("deviceName"), .name("deviceName"), .init("maxlength", "\(DeviceName.maximumLength)"),
                             .init("autocomplete", "off"), .init("dir", "auto"), .value(network?.deviceName?.text ?? ""),
                         ]),
-                    .tag("button", [.class("plain")], text: localized(.saveName)),
+                    .tag("button", [.class("plain")], text: localized(.save)),
                 ])
         ]
     }
 
-    /// Returns a text such as `2026-02-03 04:05:06 UTC`.
-    private static func words(_ time: Timestamp) -> String {
-        let text = "\(time)"
-        return "\(text.prefix(10)) \(text.dropFirst(11).prefix(8)) UTC"
-    }
-
-    private func localized(_ state: LinkState) -> String {
-        switch state {
-        case .offline: localized(.stateOffline)
-        case .joining: localized(.stateJoining)
-        case .waitingForAddress: localized(.stateAddress)
-        case .online: localized(.stateOnline)
+    private func chart(_ samples: [SignalTrace.Sample], isOnline: Bool, at now: Instant) -> [HTML] {
+        let signals = samples.compactMap(\.signal)
+        guard let least = signals.min(), let most = signals.max(), let last = samples.last else {
+            return [.tag("p", text: localized(.signalNone))]
         }
-    }
-
-    private func localized(_ connectivity: Connectivity) -> String {
-        switch connectivity.internet {
-        case .yes: localized(.internetYes)
-        case .no: localized(.internetNo)
-        case .captive: localized(.internetCaptive)
-        case .unknown: localized(connectivity.checksInternet ? .internetUnknown : .internetUnchecked)
-        }
-    }
-
-    private func chart(_ samples: [SignalTrace.Sample], at now: Instant) -> [HTML] {
-        guard let last = samples.last, let least = samples.map(\.signal).min(),
-            let most = samples.map(\.signal).max(), let first = samples.first
-        else { return [.tag("p", text: localized(.signalNone))] }
-        let minutes = max(1, (now - first.time).milliseconds / 60_000)
-        let summary = localized(.signalSummary, "\(minutes)", "\(least)", "\(most)", "\(last.signal)")
-        let (width, height) = (600, 200)
+        // Shows a loss even if its event is late.
+        let current = isOnline ? last.signal : nil
+        let (width, height) = (600, 160)
         func y(_ signal: Int) -> Int { (-30 - min(max(signal, -100), -30)) * height / 70 }
         func x(_ time: Instant) -> Int {
             let age = min(max((now - time).milliseconds, 0), SignalTrace.span.milliseconds)
             return width - Int(age) * width / Int(SignalTrace.span.milliseconds)
         }
-        let points = samples.map { "\(x($0.time)),\(y($0.signal))" }.joined(separator: " ")
         let lines = [-50, -70, -90].flatMap { signal -> [HTML] in
             [
                 .tag(
                     "line",
                     [
-                        .init("x1", "0"), .init("x2", "\(width)"), .init("y1", "\(y(signal))"),
-                        .init("y2", "\(y(signal))"), .class("grid"),
+                        .init("x2", "100%"), .init("y1", "\(y(signal))"), .init("y2", "\(y(signal))"), .class("grid"),
                     ]),
-                .tag("text", [.init("x", "4"), .init("y", "\(y(signal) - 4)")], text: "\(signal) dBm"),
+                .tag("text", [.init("x", "4"), .init("y", "\(y(signal) - 4)")], text: "\(signal)\u{a0}dBm"),
             ]
         }
-        // Marks the newest sample, because a polyline with one point is invisible.
-        let dot = HTML.tag(
-            "circle", [.init("cx", "\(x(last.time))"), .init("cy", "\(y(last.signal))"), .init("r", "5")])
+        // A line ends where the link was lost. Its last sample holds until then.
+        let curves = samples.split { $0.signal == nil }.map { part -> HTML in
+            let end = samples.indices.contains(part.endIndex) ? samples[part.endIndex].time : isOnline ? now : last.time
+            let points = part.compactMap { sample in sample.signal.map { "\(x(sample.time)),\(y($0))" } }
+            let hold = part.last?.signal.map { ["\(x(end)),\(y($0))"] } ?? []
+            return .tag("polyline", [.init("points", (points + hold).joined(separator: " "))])
+        }
+        let range = localized(.signalRange, "\(least)", "\(most)")
+        let words = current.map { localized(.signalNow, "\($0)") } ?? localized(.signalOffline)
         let picture = HTML.tag(
-            "svg",
+            "svg", [.class("chart"), .init("role", "img"), .init("aria-label", "\(range) \(words)")],
             [
-                .class("chart"), .init("viewBox", "0 0 \(width) \(height)"), .init("role", "img"),
-                .init("aria-label", summary),
-            ],
-            lines + [.tag("polyline", [.init("points", points)]), dot])
-        return [picture, .tag("p", text: summary)]
+                .tag(
+                    "svg",
+                    [
+                        .init("viewBox", "0 0 \(width) \(height)"), .init("width", "100%"),
+                        .init("height", "\(height)"), .init("preserveAspectRatio", "none"),
+                    ], curves)
+            ] + lines)
+        return [picture, .tag("p", [], [.tag("strong", text: words)]), .tag("p", [.class("help")], text: range)]
     }
 
     func history(_ facts: Facts) -> BrowserResponse {
@@ -114,51 +105,63 @@ extension PageWriter {
         }
         let head = HTML.tag(
             "tr", [], [.historyTime, .historyWhat].map { .tag("th", [.init("scope", "col")], text: localized($0)) })
-        let rows = decisions.map { decision -> HTML in
-            // The device's text is English; the reason is translated.
-            var what: [HTML] = [.tag("span", [.init("lang", "en")], text: decision.text.printable)]
-            if let reason = Phrase(rawValue: "reason.\(decision.reason.rawValue)") {
-                what.append(.tag("span", [.class("detail")], text: localized(reason)))
-            }
-            let time = "\(decision.time)"
-            return .tag(
-                "tr", [],
-                [
-                    .tag("td", [], [.tag("time", [.init("datetime", time)], text: Self.words(decision.time))]),
-                    .tag("td", [], what),
-                ])
+        let rows = decisions.map { decision in
+            HTML.tag("tr", [], [.tag("td", [], [time(decision.time)]), .tag("td", [], words(decision))])
         }
         let table = HTML.tag("table", [], [.tag("thead", [], [head]), .tag("tbody", [], Array(rows))])
         return page(title: localized(.history), path: "/history", [table])
     }
 
+    private func words(_ decision: Decision) -> [HTML] {
+        let (kind, reason) = (decision.kind.rawValue, decision.reason.rawValue)
+        let deed =
+            switch (kind, reason) {
+            case ("command", MessageType.switchNetwork.rawValue): "switch"
+            case ("rescue", "closed"): "closed"
+            default: kind
+            }
+        let name = (decision.to ?? decision.from)?.ssid.description ?? localized(.network)
+        guard let text = localized.html(.did, deed, name) else {
+            // A kind of a newer device. Its text is English.
+            return [.tag("span", [.init("lang", "en")], text: decision.text.printable)]
+        }
+        var words = [HTML.tag("span", [], text)]
+        if let why = localized(.why, reason) { words.append(.tag("span", [.class("detail")], text: why)) }
+        if let key = decision.by {
+            words.append(.tag("span", [.class("detail")], [.tag("bdi", text: "\(key)")]))
+        }
+        return words
+    }
+
     func diagnosis(_ isRun: Bool, _ facts: Facts) -> BrowserResponse {
         var content: [HTML] = [.tag("p", text: localized(.diagnosisHelp))]
         if isRun, let steps = facts.diagnosis?.steps {
+            content.append(.tag("ul", [.class("steps")], steps.map(line)))
+            // The device's findings are English.
+            let found = steps.map { HTML.tag("li", text: $0.found.printable) }
             content.append(
-                .tag(
-                    "ul", [.class("steps")],
-                    steps.map { step in
-                        var text: [HTML] = [
-                            .tag("strong", text: "\(localized(Phrase(step.layer))): \(localized(step.result))"),
-                            .tag("span", [.class("detail"), .init("lang", "en")], text: step.found.printable),
-                        ]
-                        if let remedy = step.remedy {
-                            text.append(.tag("span", [.class("detail"), .init("lang", "en")], text: remedy.printable))
-                        }
-                        return .tag("li", [.class(step.result.rawValue)], text)
-                    }))
+                details(localized(.details), [.tag("ul", [.init("lang", "en"), .init("dir", "ltr")], found)]))
         }
         content.append(form("/diagnosis", [.tag("button", text: localized(.diagnosisRun))]))
         return page(title: localized(.diagnosis), path: "/diagnosis", content)
     }
 
-    private func localized(_ result: Diagnosis.Result) -> String {
-        switch result {
-        case .good: localized(.resultGood)
-        case .broken: localized(.resultBroken)
-        case .doubtful: localized(.resultDoubtful)
-        case .skipped: localized(.resultSkipped)
+    private func line(_ step: Diagnosis.Step) -> HTML {
+        let (mark, result): (String, Phrase) =
+            switch step.result {
+            case .good: ("✓", .resultGood)
+            case .broken: ("✗", .resultBroken)
+            case .doubtful: ("!", .resultDoubtful)
+            case .skipped: ("–", .resultSkipped)
+            }
+        let layer = localized(.layer, step.layer.rawValue) ?? step.layer.rawValue
+        var text: [HTML] = [
+            .tag("span", [.class("sign"), .init("aria-hidden", "true")], text: mark),
+            .tag("strong", text: "\(layer): \(localized(result))"),
+        ]
+        if step.result == .broken || step.result == .doubtful, let fix = localized(.fix, step.layer.rawValue) {
+            text.append(.tag("span", [.class("detail")], text: fix))
         }
+        return .tag("li", [.class("row \(step.result.rawValue)")], text)
     }
 }

@@ -7,6 +7,8 @@ struct PageWriter: Sendable {
     let visitor: Visitor
     let localized: Translation
     var names = LocalNames()
+    /// Name of the device; nil without one, or for a visitor who has not signed in.
+    var deviceName: String?
     /// Names of stored networks in forms.
     let networkNames: NetworkNames
 
@@ -24,14 +26,15 @@ struct PageWriter: Sendable {
 
     /// - Parameter now: time on the clock of the samples in `facts`.
     func response(to view: View, _ facts: Facts, at now: Instant) -> BrowserResponse {
+        var writer = self
+        writer.deviceName = facts.network?.deviceName?.text
         switch view {
-        case .networks(let chosen, let notice): return networks(chosen, notice, facts)
-        case .attempt(let attempt): return result(of: attempt, facts)
-        case .live(let attempt): return live(attempt, facts)
+        case .networks(let chosen, let notice): return writer.networks(chosen, notice, facts, at: now)
+        case .attempt(let attempt): return writer.result(of: attempt, facts, at: now)
         case .signIn(let notice): return signIn(notice)
-        case .status: return status(facts, at: now)
-        case .history: return history(facts)
-        case .diagnosis(let isRun): return diagnosis(isRun, facts)
+        case .status: return writer.status(facts, at: now)
+        case .history: return writer.history(facts)
+        case .diagnosis(let isRun): return writer.diagnosis(isRun, facts)
         case .error(let status, let phrase, let detail): return error(status, phrase, detail)
         }
     }
@@ -39,47 +42,59 @@ struct PageWriter: Sendable {
     // MARK: The frame
 
     /// - Parameters:
+    ///   - heading: first heading with its markup; nil for `title`.
     ///   - path: path of this page, for the language links.
-    ///   - refresh: seconds until a browser without JavaScript requests this path.
-    ///   - isLive: whether the script keeps the page up to date.
+    ///   - refresh: whether a browser without JavaScript requests the path again after 3 s. Only for a page without a
+    ///     form to fill in.
     func page(
-        _ status: Int = 200, title: String, path: String, refresh: (seconds: Int, path: String)? = nil,
-        isLive: Bool = false, _ content: [HTML]
+        _ status: Int = 200, title: String, heading: [HTML]? = nil, path: String, refresh: Bool = false,
+        _ content: [HTML]
     ) -> BrowserResponse {
+        let product = deviceName ?? localized(.title)
         var head: [HTML] = [
             .tag("meta", [.init("charset", "utf-8")]),
             .tag("meta", [.name("viewport"), .init("content", "width=device-width, initial-scale=1")]),
-            .tag("title", text: "\(title) – \(localized(.title))"),
+            .tag("title", text: "\(title) – \(product)"),
             .tag("link", [.init("rel", "stylesheet"), .href("/style.css")]),
             .tag("link", [.init("rel", "icon"), .href("data:,")]),
             .tag("script", [.init("src", "/page.js"), .init("defer", nil)]),
         ]
-        if let refresh {
-            let meta = HTML.tag(
-                "meta",
-                [.init("http-equiv", "refresh"), .init("content", "\(refresh.seconds);url=\(refresh.path)")])
-            head.append(isLive ? .tag("noscript", [], [meta]) : meta)
+        if visitor.isSignedIn {
+            head.append(.tag("link", [.init("rel", "stylesheet"), .href("/network.css")]))
+            head.append(.tag("script", [.init("src", "/network.js"), .init("defer", nil)]))
         }
-        var main: [HTML] = [.tag("h1", text: title)]
-        main += content
+        if refresh {
+            let meta = HTML.tag("meta", [.init("http-equiv", "refresh"), .init("content", "3;url=\(path)")])
+            head.append(.tag("noscript", [], [meta]))
+        }
         let body: [HTML] = [
             .tag("a", [.class("skip"), .href("#main")], text: localized(.skip)),
-            .tag("header", [], [.tag("p", [.class("product")], text: localized(.title))] + menu(path)),
-            .tag("main", [.id("main"), .init("tabindex", "-1")], main),
+            .tag("header", [], [.tag("p", [.class("product")], [.tag("bdi", text: product)])] + menu(path)),
+            .tag(
+                "main", [.id("main"), .init("tabindex", "-1")], [.tag("h1", [], heading ?? [.text(title)])] + content),
             .tag("footer", [], [languageLinks(path)]),
         ]
         let document = HTML.tag(
-            "html", [.init("lang", localized.language.rawValue)],
-            [
-                .tag("head", [], head),
-                .tag("body", isLive ? [.init("data-live", "/live"), .init("data-next", "/result")] : [], body),
-            ])
+            "html", [.init("lang", localized.language.code), .init("dir", localized(.direction))],
+            [.tag("head", [], head), .tag("body", [], body)])
         return BrowserResponse(status, headers, body: document.document())
+    }
+
+    /// Returns an element that the script replaces by that of a newer page at `path`, unless the user has filled in a
+    /// form in it. The element is announced to screen readers if it is a status.
+    func live(_ path: String?, id: String = "live", _ content: [HTML]) -> HTML {
+        .tag("div", [.id(id)] + (path.map { [.init("data-live", $0)] } ?? []), content)
+    }
+
+    /// Returns a time in UTC. The script replaces it by the age, and shows the time in the browser's zone on request.
+    func time(_ time: Timestamp) -> HTML {
+        let text = "\(time)"
+        return .tag("time", [.init("datetime", text)], text: "\(text.prefix(10)) \(text.dropFirst(11).prefix(8)) UTC")
     }
 
     private var headers: [(name: String, value: String)] {
         var headers = [
-            ("Content-Type", "text/html; charset=utf-8"), ("Content-Language", localized.language.rawValue),
+            ("Content-Type", "text/html; charset=utf-8"), ("Content-Language", localized.language.code),
             ("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"),
             // With no-referrer, browsers would send "null" as the origin of the device's own forms.
             ("Referrer-Policy", "same-origin"), ("X-Frame-Options", "DENY"),
@@ -94,7 +109,7 @@ struct PageWriter: Sendable {
         headers.append(
             (
                 "Set-Cookie",
-                "\(Site.languageCookie)=\(localized.language.rawValue); Path=/; Max-Age=31536000; SameSite=Strict\(secure)"
+                "\(Site.languageCookie)=\(localized.language.code); Path=/; Max-Age=31536000; SameSite=Strict\(secure)"
             ))
         return headers
     }
@@ -113,38 +128,53 @@ struct PageWriter: Sendable {
                         text: localized(phrase))
                 ])
         }
-        let signOut = form("/sign-out", [.tag("button", [.class("plain")], text: localized(.signOut))])
+        let signOut = form("/sign-out", [.tag("button", [.class("link")], text: localized(.signOut))])
         return [.tag("nav", [.init("aria-label", localized(.menu))], [.tag("ul", [], links), signOut])]
     }
 
     private func languageLinks(_ path: String) -> HTML {
-        let links = Language.allCases.filter { $0 != localized.language }.map { language in
+        let links = Language.all.filter { $0 != localized.language }.map { language in
             HTML.tag(
                 "a",
                 [
-                    .href("\(path)?lang=\(language.rawValue)"), .init("lang", language.rawValue),
-                    .init("hreflang", language.rawValue),
-                ], text: language.ownName)
+                    .href("\(path)?lang=\(language.code)"), .init("lang", language.code),
+                    .init("hreflang", language.code),
+                ], text: Translation(language)(.languageName))
         }
         return .tag("nav", [.init("aria-label", localized(.languages))], links)
     }
 
-    func form(_ path: String, _ content: [HTML]) -> HTML {
+    func form(_ path: String, attributes: [HTML.Attribute] = [], _ content: [HTML]) -> HTML {
         let token = HTML.tag("input", [.type("hidden"), .name("token"), .value(visitor.token)])
-        return .tag("form", [.init("method", "post"), .init("action", path)], [token] + content)
+        return .tag("form", [.init("method", "post"), .init("action", path)] + attributes, [token] + content)
     }
 
-    func alert(_ title: String, _ texts: [String]) -> HTML {
+    /// - Parameter title: a sentence.
+    func alert(_ title: [HTML], _ texts: [[HTML]] = []) -> HTML {
         .tag(
-            "div", [.class("alert"), .init("role", "alert")],
-            [.tag("p", [], [.tag("strong", text: title)])] + texts.map { .tag("p", text: $0) })
+            "div", [.class("alert"), .id("alert"), .init("role", "alert")],
+            [.tag("p", [], [.tag("strong", [], title)])] + texts.map { .tag("p", [], $0) })
+    }
+
+    func alert(_ phrase: Phrase) -> HTML { alert([.text(localized(phrase))]) }
+
+    func button(_ phrase: Phrase, to path: String) -> HTML {
+        .tag("p", [], [.tag("a", [.class("button"), .href(path)], text: localized(phrase))])
+    }
+
+    /// Returns a part that the user can open.
+    func details(_ summary: String, _ content: [HTML], isOpen: Bool = false) -> HTML {
+        .tag(
+            "details", isOpen ? [.init("open", nil)] : [], [.tag("summary", text: summary)] + content)
     }
 
     func error(_ status: Int, _ phrase: Phrase, _ detail: String?) -> BrowserResponse {
-        var content = [alert(localized(phrase), [])]
+        var content = [alert(phrase)]
         // The device's text is English.
-        if let detail { content.append(.tag("p", [.init("lang", "en")], text: detail.printable)) }
-        content.append(.tag("p", [], [.tag("a", [.class("button"), .href("/")], text: localized(.back))]))
+        if let detail {
+            content.append(details(localized(.details), [.tag("p", [.init("lang", "en")], text: detail.printable)]))
+        }
+        content.append(button(.back, to: "/"))
         return page(status, title: localized(.errorTitle), path: "/", content)
     }
 
@@ -153,9 +183,9 @@ struct PageWriter: Sendable {
     func signIn(_ notice: SignInNotice?, keyResult: BrowserResponse.KeyResult = .none) -> BrowserResponse {
         var content: [HTML] = []
         switch notice {
-        case .wrong: content.append(alert(localized(.signInWrong), []))
-        case .invitation: content.append(alert(localized(.signInInvitation), []))
-        case .ended: content.append(alert(localized(.signInEnded), []))
+        case .wrong: content.append(alert(.signInWrong))
+        case .invitation: content.append(alert(.signInInvitation))
+        case .ended: content.append(alert(.signInEnded))
         case nil: break
         }
         content += [
@@ -180,17 +210,17 @@ struct PageWriter: Sendable {
     }
 }
 
-/// Style and script of every page.
+/// Styles and scripts: `style.css` and `page.js` of every page, the others of the pages in the network.
 enum Assets {
     static func response(to path: String) -> BrowserResponse? {
         switch path {
         case "/style.css": asset("text/css; charset=utf-8", PackageResources.style_css)
         case "/page.js": asset("text/javascript; charset=utf-8", PackageResources.page_js)
+        case "/network.css": asset("text/css; charset=utf-8", PackageResources.network_css)
+        case "/network.js": asset("text/javascript; charset=utf-8", PackageResources.network_js)
         default: nil
         }
     }
-
-    static func isFetchedByPage(_ path: String) -> Bool { ["/style.css", "/page.js", "/live"].contains(path) }
 
     private static func asset(_ type: String, _ content: [UInt8]) -> BrowserResponse {
         BrowserResponse(

@@ -18,22 +18,32 @@ struct Site: Sendable {
         case move(SSID)
         case scan
         case name
+        /// An edit of the backups, which first needs the list.
+        case edit(BackupEdit)
+        case saveBackups
     }
 
     private let deviceId: String
     private let keys: any AppKeyDirectory
+    private let networkNames: NetworkNames
     private let tokens = FormTokens()
     private var sessions = WebSessions()
     private var attempt: SwitchAttempt?
     private var scans = TokenBucket(1, per: .seconds(10), burst: 1)
 
-    init(deviceId: String, keys: any AppKeyDirectory) { (self.deviceId, self.keys) = (deviceId, keys) }
+    /// - Parameter networkNames: names of networks in forms and requests.
+    init(deviceId: String, keys: any AppKeyDirectory, networkNames: NetworkNames = NetworkNames()) {
+        (self.deviceId, self.keys, self.networkNames) = (deviceId, keys, networkNames)
+    }
 
-    /// Whether the device has joined a network from this page.
-    var isDone: Bool { attempt?.outcome?.phase == .committed }
+    /// Whether the device has joined a network from this page, and a person has confirmed seeing this. Before, the
+    /// phone's sheet with the page must stay open.
+    var isDone: Bool { isCommitted && attempt?.isSeen == true }
+
+    private var isCommitted: Bool { attempt?.outcome?.phase == .committed }
 
     /// Forgets a committed attempt when the access point reopens. Failed attempts stay visible.
-    mutating func reopen() { if isDone { attempt = nil } }
+    mutating func reopen() { if isCommitted { attempt = nil } }
 
     /// - Parameter now: time on a monotonic clock.
     mutating func receive(
@@ -44,14 +54,14 @@ struct Site: Sendable {
         let visitor = visitor(request, client, place, at: now)
         if request.isTooLarge { return .show(.error(413, .errorTooLarge, detail: nil), visitor) }
         switch request.method {
-        case .get: return get(request, visitor)
+        case .get: return get(request, visitor, at: now)
         case .post: return post(request, visitor, at: now)
         case .other: return .answer(BrowserResponse(405, [("Allow", "GET, HEAD, POST")]))
         }
     }
 
     mutating func afterwards(
-        _ result: Result<Response.Body, ProtocolError>, of purpose: Purpose, _ visitor: Visitor
+        _ result: Result<Response.Body, ProtocolError>, of purpose: Purpose, _ visitor: Visitor, at now: Instant
     ) -> Effect {
         switch (purpose, result) {
         case (.scan, .success): return .answer(Self.redirect(to: visitor.isSignedIn ? "/networks" : "/"))
@@ -60,11 +70,15 @@ struct Site: Sendable {
         case (.name, .success):
             return .answer(Self.redirect(to: visitor.isSignedIn ? "/status" : "/"))
         case (.join(let choice), .success(.switchStatus(let status))):
-            return beginAttempt(
-                SwitchAttempt(switchID: status.switchId, network: choice, name: choice.ssid.description), visitor)
+            return begin(status.switchId, choice, named: choice.ssid, visitor, at: now)
         case (.move(let ssid), .success(.switchStatus(let status))):
-            return beginAttempt(
-                SwitchAttempt(switchID: status.switchId, network: nil, name: ssid.description), visitor)
+            return begin(status.switchId, nil, named: ssid, visitor, at: now)
+        case (.edit(let edit), .success(.backups(let list))):
+            guard let update = edit.update(of: list, named: { networkNames.name(of: $0) }) else {
+                return .show(.error(409, .errorStored, detail: nil), visitor)
+            }
+            return .perform(.updateBackups(update), .saveBackups, visitor)
+        case (.saveBackups, .success): return .answer(Self.redirect(to: "/networks"))
         case (.join(let choice), .failure(let error)) where error.code == .invalidPassword:
             return .show(.networks(chosen: choice, .wrong(.errorPasswordLength)), visitor)
         case (_, .failure(let error)):
@@ -73,10 +87,11 @@ struct Site: Sendable {
                 if let attempt, !attempt.isOver { return .show(.attempt(attempt), visitor) }
                 return .show(.error(409, .errorBusy, detail: nil), visitor)
             case .alreadyAssociated:
+                // The device is already in this network, with the same password.
                 switch purpose {
-                case .join(let choice): return reach(choice, named: choice.ssid, visitor)
-                case .move(let ssid): return reach(nil, named: ssid, visitor)
-                case .scan, .name: return .show(.error(409, .errorRefused, detail: error.message), visitor)
+                case .join(let choice): return begin("", choice, named: choice.ssid, isReached: true, visitor, at: now)
+                case .move(let ssid): return begin("", nil, named: ssid, isReached: true, visitor, at: now)
+                default: return .show(.error(409, .errorRefused, detail: error.message), visitor)
                 }
             case .notPermitted: return .show(.error(403, .errorNotPermitted, detail: nil), visitor)
             default: return .show(.error(409, .errorRefused, detail: error.message), visitor)
@@ -85,21 +100,20 @@ struct Site: Sendable {
         }
     }
 
-    /// Answers a request for the network that the device is already in, with the same password.
-    private mutating func reach(_ choice: NetworkChoice?, named ssid: SSID, _ visitor: Visitor) -> Effect {
-        let outcome = SwitchStatus(switchId: "", phase: .committed)
-        return beginAttempt(
-            SwitchAttempt(switchID: "", network: choice, name: ssid.description, outcome: outcome), visitor)
-    }
-
-    private mutating func beginAttempt(_ attempt: SwitchAttempt, _ visitor: Visitor) -> Effect {
+    private mutating func begin(
+        _ switchID: String, _ choice: NetworkChoice?, named ssid: SSID, isReached: Bool = false, _ visitor: Visitor,
+        at now: Instant
+    ) -> Effect {
+        var attempt = SwitchAttempt(switchID: switchID, network: choice, name: ssid.description, began: now)
+        if isReached { attempt.outcome = SwitchStatus(switchId: "", phase: .committed) }
         self.attempt = attempt
         return .show(.attempt(attempt), visitor)
     }
 
-    private mutating func record(_ status: SwitchStatus) {
-        guard status.switchId == attempt?.switchID, status.phase.isOutcome else { return }
+    private mutating func record(_ status: SwitchStatus, at now: Instant) {
+        guard status.switchId == attempt?.switchID, status.phase.isOutcome, attempt?.outcome == nil else { return }
         attempt?.outcome = status
+        attempt?.ended = now
     }
 
     /// True if a scan must start, because no network is known. A scan needs no form, because it changes nothing.
@@ -110,8 +124,8 @@ struct Site: Sendable {
         return true
     }
 
-    mutating func shown(_ view: View, _ facts: Facts) -> View {
-        if let status = facts.attempt { record(status) }
+    mutating func shown(_ view: View, _ facts: Facts, at now: Instant) -> View {
+        if let status = facts.attempt { record(status, at: now) }
         guard case .attempt(let shown) = view, facts.attempt == nil, !shown.isOver else { return view }
         // The device has restarted and does not know this switch.
         if attempt?.switchID == shown.switchID { attempt = nil }
@@ -120,7 +134,8 @@ struct Site: Sendable {
 
     // MARK: Requests
 
-    /// Redirects requests for other hosts to the page, and answers connectivity checks once setup is done.
+    /// Redirects requests for other hosts to the page, and answers connectivity checks once a person has seen the
+    /// success.
     private func lead(_ request: BrowserRequest, _ place: PageContext) -> BrowserResponse {
         guard request.method == .get, let url = place.url else { return BrowserResponse(421) }
         let host = (request.host ?? "").split(separator: ":").first.map(String.init) ?? ""
@@ -133,7 +148,7 @@ struct Site: Sendable {
     ) -> Visitor {
         let cookies = Cookies(request.cookie)
         let wanted = Self.wantedLanguage(request.query) ?? cookies[Self.languageCookie]
-        let language = wanted.flatMap { Language(rawValue: $0) } ?? Language(accepting: request.acceptLanguage)
+        let language = wanted.flatMap { Language(code: $0) } ?? Language(accepting: request.acceptLanguage)
         let address = "\(client.address)"
         switch place {
         case .accessPoint:
@@ -142,7 +157,7 @@ struct Site: Sendable {
                 session: nil, token: tokens.token(for: address, at: now))
         case .network:
             let session = cookies[Self.sessionCookie]
-            let key = session.flatMap { sessions.key(of: $0, in: keys, at: now) }
+            let key = session.flatMap { sessions.key(of: $0, in: keys, at: now, isUse: !request.isLive) }
             return Visitor(
                 place: place, language: language,
                 peer: Peer(origin: .page(address: address), role: key?.role ?? .see, key: key?.name),
@@ -151,31 +166,33 @@ struct Site: Sendable {
         }
     }
 
-    private func get(_ request: BrowserRequest, _ visitor: Visitor) -> Effect {
+    private func get(_ request: BrowserRequest, _ visitor: Visitor, at now: Instant) -> Effect {
         if case .network = visitor.place, !visitor.isSignedIn {
-            if request.path == "/live" { return .answer(BrowserResponse(403)) }
             let hadSession = Cookies(request.cookie)[Self.sessionCookie] != nil
             return .show(.signIn(hadSession ? .ended : nil), visitor)
         }
         switch (request.path, visitor.place) {
-        case ("/", .accessPoint), ("/result", .accessPoint): return .show(progress(), visitor)
-        case ("/result", .network): return .show(attempt.map { .attempt($0) } ?? .status, visitor)
-        case ("/live", _):
-            return attempt.map { .show(.live($0), visitor) } ?? .answer(BrowserResponse(404))
+        case ("/", .accessPoint), ("/result", .accessPoint):
+            return .show(current(at: now).map { .attempt($0) } ?? .networks(chosen: nil, nil), visitor)
+        case ("/result", .network): return .show(current(at: now).map { .attempt($0) } ?? .status, visitor)
         case ("/", .network), ("/status", .network): return .show(.status, visitor)
         case ("/networks", _): return .show(.networks(chosen: nil, nil), visitor)
         case ("/history", .network): return .show(.history, visitor)
         case ("/diagnosis", .network): return .show(.diagnosis(isRun: false), visitor)
         // A reload of a form's target does not send the form again.
-        case ("/join", _), ("/move", _), ("/scan", _), ("/name", _), ("/sign-in", _), ("/sign-out", _):
+        case ("/join", _), ("/move", _), ("/scan", _), ("/name", _), ("/sign-in", _), ("/sign-out", _), ("/done", _),
+            ("/store", _), ("/backups", _):
             return .answer(Self.redirect(to: attempt == nil ? "/" : "/result"))
         default: return .show(.error(404, .errorNotFound, detail: nil), visitor)
         }
     }
 
-    private func progress() -> View {
-        guard let attempt else { return .networks(chosen: nil, nil) }
-        return .attempt(attempt)
+    /// The attempt to show; nil if there is none, or it has failed long ago.
+    private func current(at now: Instant) -> SwitchAttempt? {
+        guard let attempt, attempt.ended.map({ now - $0 < SwitchAttempt.lifetime }) ?? true || isCommitted else {
+            return nil
+        }
+        return attempt
     }
 
     private mutating func post(_ request: BrowserRequest, _ visitor: Visitor, at now: Instant) -> Effect {
@@ -206,6 +223,11 @@ struct Site: Sendable {
         case "/scan": return .perform(.startScan(ScanRequest()), .scan, visitor)
         case "/move": return move(form, visitor)
         case "/name": return name(form, visitor)
+        case "/done" where !visitor.isSignedIn:
+            if isCommitted { attempt?.isSeen = true }
+            return .answer(Self.redirect(to: "/result"))
+        case "/store" where visitor.isSignedIn: return store(form, visitor)
+        case "/backups" where visitor.isSignedIn: return edit(form, visitor)
         case "/diagnosis" where visitor.isSignedIn: return .show(.diagnosis(isRun: true), visitor)
         case "/sign-out" where visitor.isSignedIn: return signOut(visitor)
         default: return .show(.error(404, .errorNotFound, detail: nil), visitor)
@@ -213,14 +235,50 @@ struct Site: Sendable {
     }
 
     private func join(_ form: Form, _ visitor: Visitor) -> Effect {
-        func wrong(_ phrase: Phrase, _ choice: NetworkChoice? = nil) -> Effect {
-            .show(.networks(chosen: choice, .wrong(phrase)), visitor)
+        switch network(in: form, visitor) {
+        case .failure(let wrong): return wrong.effect
+        case .success((let choice, let network)):
+            // The user asks for Wi-Fi, even if another uplink carries the traffic.
+            return .perform(
+                .switchNetwork(SwitchRequest(target: .new(network), besideUplink: true)), .join(choice), visitor)
+        }
+    }
+
+    /// Stores a network as a backup without joining it. A stored one of its name is replaced.
+    private func store(_ form: Form, _ visitor: Visitor) -> Effect {
+        guard visitor.may(.manage) else { return .show(.error(403, .errorNotPermitted, detail: nil), visitor) }
+        switch network(in: form, visitor) {
+        case .failure(let wrong): return wrong.effect
+        case .success((_, let network)): return .perform(.getBackups, .edit(.add(network)), visitor)
+        }
+    }
+
+    private func edit(_ form: Form, _ visitor: Visitor) -> Effect {
+        guard visitor.may(.manage) else { return .show(.error(403, .errorNotPermitted, detail: nil), visitor) }
+        do throws(InvalidEdit) {
+            return .perform(.getBackups, .edit(try BackupEdit(form)), visitor)
+        } catch {
+            return .show(.error(400, error.phrase, detail: nil), visitor)
+        }
+    }
+
+    private struct WrongEntry: Error {
+        let effect: Effect
+    }
+
+    /// Reads a network and its password from a form.
+    private func network(in form: Form, _ visitor: Visitor) -> Result<(NetworkChoice, NewNetwork), WrongEntry> {
+        func wrong(
+            _ phrase: Phrase, _ choice: NetworkChoice? = nil, typed: String? = nil
+        ) -> Result<(NetworkChoice, NewNetwork), WrongEntry> {
+            .failure(WrongEntry(effect: .show(.networks(chosen: choice, .wrong(phrase, typed: typed)), visitor)))
         }
         guard let value = form.text("network") else { return wrong(.errorNetwork) }
         let choice: NetworkChoice
         let isTyped = value == Self.otherNetwork
         if isTyped {
-            guard let name = form.text("name"), let ssid = try? SSID(name) else { return wrong(.errorNetwork) }
+            guard let name = form.text("name") else { return wrong(.errorNetwork) }
+            guard let ssid = try? SSID(name) else { return wrong(.errorNetwork, typed: name) }
             choice = NetworkChoice(ssid: ssid, security: form.text("open") == nil ? nil : .open)
         } else {
             guard let known = NetworkChoice(formValue: value) else { return wrong(.errorNetwork) }
@@ -242,11 +300,11 @@ struct Site: Sendable {
             }
             credential = .password(password)
         }
-        let network = NewNetwork(
-            ssid: choice.ssid, credential: credential, security: choice.security, isHidden: isTyped)
-        // The user asks for Wi-Fi, even if another uplink carries the traffic.
-        let request = SwitchRequest(target: .new(network), besideUplink: true)
-        return .perform(.switchNetwork(request), .join(choice), visitor)
+        return .success(
+            (
+                choice,
+                NewNetwork(ssid: choice.ssid, credential: credential, security: choice.security, isHidden: isTyped)
+            ))
     }
 
     private func move(_ form: Form, _ visitor: Visitor) -> Effect {

@@ -1,7 +1,26 @@
+import AgentModel
 import AppProtocol
 
-enum Language: String, Sendable, CaseIterable {
-    case en, de
+/// A language of the page: a file in `Languages`, and its line in `all`.
+struct Language: Sendable, Equatable {
+    /// Code in HTML, cookies and `Accept-Language`, for example `de`.
+    let code: String
+    /// Texts by key. A text with a number has several plural forms.
+    private let texts: [String: [String]]
+
+    static let en = Language(reading: PackageResources.en_txt)
+    static let de = Language(reading: PackageResources.de_txt)
+    static let all = [en, de]
+
+    private init(reading file: [UInt8]) {
+        texts = Self.entries(of: file).reduce(into: [:]) { $0[$1.key] = $1.forms }
+        code = texts[Phrase.languageCode.rawValue]?.first ?? ""
+    }
+
+    init?(code: String) {
+        guard let language = Self.all.first(where: { $0.code == code }) else { return nil }
+        self = language
+    }
 
     /// Chooses the browser's preferred available language (RFC 9110, 12.5.4), otherwise English.
     init(accepting header: String?) {
@@ -11,98 +30,24 @@ enum Language: String, Sendable, CaseIterable {
             let tag = parts.first?.split(separator: "-").first.map { $0.lowercased() } ?? ""
             return (tag, weight.isFinite ? weight : 0)
         }
-        let known = ranges.filter { Language(rawValue: $0.0) != nil && $0.1 > 0 }
+        let known = ranges.filter { Language(code: $0.0) != nil && $0.1 > 0 }
         // Chooses the first language of those with equal weight.
         let best = known.reduce(nil as (String, Double)?) { best, range in
             best.map { $0.1 >= range.1 } ?? false ? best : range
         }
-        self = best.flatMap { Language(rawValue: $0.0) } ?? .en
+        self = best.flatMap { Language(code: $0.0) } ?? .en
     }
 
-    var ownName: String {
-        switch self {
-        case .en: "English"
-        case .de: "Deutsch"
-        }
-    }
-}
+    static func == (left: Self, right: Self) -> Bool { left.code == right.code }
 
-/// Text of a page. Raw values are the keys of the files in `Languages`.
-enum Phrase: String, Sendable, CaseIterable {
-    case title, skip, languages
-    case chooseNetwork, choose, network, noNetworks, searching, searchAgain, otherNetwork, otherName, otherOpen
-    case signal, secured, open, cannotJoin
-    case password, passwordHelp, showPassword, join
-    case trying, tryingPlace, tryingHow, tryingAgain, tryingName
-    case phaseAccepted, phaseJoining, phaseAddress, phaseValidating, phaseConfirmation
-    case success, successAddress, successName, successLeave
-    case failure, failureBack, otherNetworks
-    case reasonWrongKey = "reason.wrongKey"
-    case reasonAccessPointFull = "reason.accessPointFull"
-    case reasonNotFound = "reason.notFound"
-    case reasonLessSecure = "reason.lessSecure"
-    case reasonUnsupportedSecurity = "reason.unsupportedSecurity"
-    case reasonRejected = "reason.rejected"
-    case reasonCertificateRefused = "reason.certificateRefused"
-    case reasonTimeout = "reason.timeout"
-    case reasonLinkLost = "reason.linkLost"
-    case reasonNoAddress = "reason.noAddress"
-    case reasonCaptive = "reason.captive"
-    case reasonNoInternet = "reason.noInternet"
-    case reasonUnconfirmed = "reason.unconfirmed"
-    case reasonInterrupted = "reason.interrupted"
-    case reasonSupplicantUnavailable = "reason.supplicantUnavailable"
-    case reasonInterfaceDown = "reason.interfaceDown"
-    case reasonUnknown = "reason.unknown"
-    case errorTitle, errorExpired, errorForeign, errorTooLarge, errorNotFound, errorBusy, errorNetwork
-    case errorPasswordLength, errorPasswordMissing, errorPasswordCharacters, errorNotPermitted, errorRefused
-    case errorName, back
-    case signIn, signInHelp, keyOrCode, signInWrong, signInInvitation, signOut, signInEnded
-    case status, history, diagnosis, networks, menu
-    case state, stateOffline, stateJoining, stateAddress, stateOnline
-    case addresses
-    case deviceName, nameDevice, saveName
-    case internet, internetYes, internetNo, internetCaptive, internetUnknown, internetUnchecked, internetMetered
-    case since, noWifi
-    case signalChart, signalSummary, signalNone
-    case storedNetworks, noStored, current, moveThere, inRange
-    case historyEmpty, historyTime, historyWhat
-    case diagnosisRun, diagnosisHelp, resultGood, resultBroken, resultDoubtful, resultSkipped
-    case layerRadio = "layer.radio"
-    case layerAssociation = "layer.association"
-    case layerAddress = "layer.address"
-    case layerGateway = "layer.gateway"
-    case layerNames = "layer.names"
-    case layerInternet = "layer.internet"
-    case layerTarget = "layer.target"
-}
+    /// Keys of the file.
+    var keys: Dictionary<String, [String]>.Keys { texts.keys }
 
-extension Phrase {
-    init(_ reason: ReasonCode?) {
-        self = reason.flatMap { Phrase(rawValue: "reason.\($0.rawValue)") } ?? .reasonUnknown
-    }
+    /// Returns the plural forms of a text; one form for most texts.
+    func forms(of key: String) -> [String]? { texts[key] }
 
-    init(_ layer: Diagnosis.Layer) { self = Phrase(rawValue: "layer.\(layer.rawValue)") ?? .network }
-}
-
-struct Translation: Sendable {
-    let language: Language
-    private let phrases: [Phrase: String]
-
-    init(_ language: Language) { self = language == .de ? Self.german : Self.english }
-
-    private init(_ language: Language, reading file: [UInt8]) {
-        self.language = language
-        phrases = Self.entries(of: file).reduce(into: [:]) { phrases, entry in
-            if let phrase = Phrase(rawValue: entry.key) { phrases[phrase] = entry.text }
-        }
-    }
-
-    private static let english = Translation(.en, reading: PackageResources.en_txt)
-    private static let german = Translation(.de, reading: PackageResources.de_txt)
-
-    /// Parses lines of `key = text`. Ignores empty lines and those with `#`.
-    static func entries(of file: [UInt8]) -> [(key: String, text: String)] {
+    /// Parses lines of `key = text` or `key = form | form`. Ignores empty lines and those with `#`.
+    static func entries(of file: [UInt8]) -> [(key: String, forms: [String])] {
         file.split(separator: UInt8(ascii: "\n")).compactMap { line in
             guard line.first != UInt8(ascii: "#"), let equals = line.firstIndex(of: UInt8(ascii: "=")) else {
                 return nil
@@ -112,35 +57,95 @@ struct Translation: Sendable {
                 let end = text.lastIndex { $0 != UInt8(ascii: " ") }.map { $0 + 1 }
                 return String(decoding: text[..<(end ?? text.startIndex)], as: UTF8.self)
             }
-            return (trimmed(line[..<equals]), trimmed(line[equals...].dropFirst()))
+            let forms = line[equals...].dropFirst().split(separator: UInt8(ascii: "|"))
+            return (trimmed(line[..<equals]), forms.map(trimmed))
         }
     }
+}
 
-    static func file(of language: Language) -> [UInt8] {
-        switch language {
-        case .en: PackageResources.en_txt
-        case .de: PackageResources.de_txt
-        }
+/// Text of a page. Raw values are keys of the files in `Languages`.
+enum Phrase: String, Sendable, CaseIterable {
+    case languageCode, languageName, direction, title, skip, languages, menu
+    case chooseNetwork, choose, network, noNetworks, searching, searchAgain, more, otherNetwork, otherName, otherOpen
+    case signal, secured, open, cannotJoin, password, passwordHelp, showPassword, join, joinHelp
+    case trying, tryingHow, tryingAgain, elapsed, silent, silentNetwork
+    case phaseAccepted, phaseJoining, phaseAddress, phaseValidating, phaseConfirmation
+    case success, successNamed, successNext, successLeave, done, failure, minutesAgo, otherNetworks
+    case nowOnline, nowConnected, nowNoInternet, nowSignIn, nowJoining, nowUplink, nowOffline
+    case errorTitle, errorExpired, errorForeign, errorTooLarge, errorTooMany, errorNotFound, errorBusy, errorNetwork
+    case errorPasswordLength, errorPasswordMissing, errorPasswordCharacters, errorNotPermitted, errorRefused
+    case errorStored, errorName, errorAccessPoint, details, back
+    case signIn, signInHelp, keyOrCode, signInWrong, signInInvitation, signOut, signInEnded
+    case status, history, diagnosis, networks, addresses, nameDevice, save, metered, yes, no, since, wifi, noWifi,
+        unchecked
+    case signalChart, signalRange, signalNow, signalOffline, signalNone
+    case storedNetworks, noStored, current, preferred, moveThere, up, down, remove, store
+    case options, newPassword, optionManual, optionBand, optionAccessPoint, optionTKIP, automatic, inRange
+    case historyEmpty, historyTime, historyWhat
+    case diagnosisRun, diagnosisHelp, resultGood, resultBroken, resultDoubtful, resultSkipped
+
+    /// A group of texts with a key for each code of the protocol, such as `why.wrongKey`.
+    enum Family: String, Sendable {
+        /// Reason of a decision or a failure.
+        case why
+        /// Remedy of a failure.
+        case `do`
+        /// Kind of a decision.
+        case did
+        case layer
+        /// Remedy for a broken layer.
+        case fix
     }
+}
+
+struct Translation: Sendable {
+    let language: Language
+
+    init(_ language: Language) { self.language = language }
 
     /// - Parameter values: replacements for `{1}`, `{2}` and so on.
     func callAsFunction(_ phrase: Phrase, _ values: String...) -> String {
-        let text = phrases[phrase] ?? phrase.rawValue
-        guard !values.isEmpty else { return text }
-        var result = ""
+        Self.pieces(text(phrase.rawValue) ?? phrase.rawValue, values).map(\.text).joined()
+    }
+
+    /// Returns the plural form for a number, which replaces `{1}`.
+    func callAsFunction(_ phrase: Phrase, count: Int) -> String {
+        let forms = language.forms(of: phrase.rawValue) ?? []
+        let form = Plural.form(of: count, in: language.code)
+        let text = forms.indices.contains(form) ? forms[form] : forms.last ?? phrase.rawValue
+        return Self.pieces(text, ["\(count)"]).map(\.text).joined()
+    }
+
+    /// Returns the text with each value in a `bdi` element, so that its direction does not affect the sentence.
+    func html(_ phrase: Phrase, _ values: String...) -> [HTML] {
+        Self.html(text(phrase.rawValue) ?? phrase.rawValue, values)
+    }
+
+    /// - Returns: nil for a code without a text.
+    func html(_ family: Phrase.Family, _ code: String, _ values: String...) -> [HTML]? {
+        text("\(family.rawValue).\(code)").map { Self.html($0, values) }
+    }
+
+    /// - Returns: nil for a code without a text.
+    func callAsFunction(_ family: Phrase.Family, _ code: String) -> String? { text("\(family.rawValue).\(code)") }
+
+    private func text(_ key: String) -> String? { language.forms(of: key)?.first }
+
+    private static func html(_ text: String, _ values: [String]) -> [HTML] {
+        pieces(text, values).map { $0.isValue ? .tag("bdi", text: $0.text) : .text($0.text) }
+    }
+
+    private static func pieces(_ text: String, _ values: [String]) -> [(text: String, isValue: Bool)] {
+        var pieces: [(text: String, isValue: Bool)] = []
         var rest = text[...]
         while let brace = rest.firstIndex(of: "{") {
-            result += rest[..<brace]
-            rest = rest[brace...]
-            let place = rest.dropFirst().prefix(2)
-            if place.last == "}", let number = place.first?.wholeNumberValue, values.indices.contains(number - 1) {
-                result += values[number - 1]
-                rest = rest.dropFirst(3)
-            } else {
-                result.append("{")
-                rest = rest.dropFirst()
-            }
+            let place = rest[brace...].dropFirst().prefix(2)
+            guard place.last == "}", let number = place.first?.wholeNumberValue, values.indices.contains(number - 1)
+            else { break }
+            pieces.append((String(rest[..<brace]), false))
+            pieces.append((values[number - 1], true))
+            rest = rest[brace...].dropFirst(3)
         }
-        return result + rest
+        return pieces + [(String(rest), false)]
     }
 }

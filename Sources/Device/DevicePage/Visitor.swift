@@ -63,8 +63,6 @@ struct Facts: Sendable {
 enum View: Sendable, Equatable {
     case networks(chosen: NetworkChoice?, Notice?)
     case attempt(SwitchAttempt)
-    /// Progress of an attempt for the script.
-    case live(SwitchAttempt)
     case signIn(SignInNotice?)
     case status
     case history
@@ -76,10 +74,9 @@ enum View: Sendable, Equatable {
         case .networks: [.getScan, .getBackups, .getNetwork]
         // After a failed attempt, the page shows the networks again.
         case .attempt(let attempt): [.getSwitch(SwitchQuery(switchId: attempt.switchID)), .getNetwork, .getScan]
-        case .live(let attempt): [.getSwitch(SwitchQuery(switchId: attempt.switchID))]
         case .status: [.getNetwork]
-        case .history: [.getHistory(HistoryQuery(limit: 50))]
-        case .diagnosis(let isRun): isRun ? [.getDiagnosis] : []
+        case .history: [.getHistory(HistoryQuery(limit: 50)), .getNetwork]
+        case .diagnosis(let isRun): isRun ? [.getDiagnosis, .getNetwork] : [.getNetwork]
         case .signIn, .error: []
         }
     }
@@ -87,9 +84,9 @@ enum View: Sendable, Equatable {
 
 enum Notice: Sendable, Equatable {
     /// The last attempt failed.
-    case failed(NetworkChoice, ReasonCode?)
-    /// The form has an invalid entry.
-    case wrong(Phrase)
+    case failed(SwitchAttempt, ReasonCode?)
+    /// The form has an invalid entry. `typed` is a name that cannot be a network's.
+    case wrong(Phrase, typed: String? = nil)
 }
 
 enum SignInNotice: Sendable, Equatable {
@@ -117,6 +114,11 @@ struct NetworkChoice: Sendable, Hashable {
 }
 
 extension Security {
+    /// Least number of characters of a password.
+    var minimumPasswordLength: Int {
+        self == .wpa3 ? Passphrase.saeLength.lowerBound : Passphrase.allowedLength.lowerBound
+    }
+
     /// True for open networks and those with a password.
     var isJoinable: Bool { usesPassphrase || isOpenToAll }
 }
@@ -126,8 +128,15 @@ struct SwitchAttempt: Sendable, Equatable {
     /// Network of the attempt; nil for a stored one.
     let network: NetworkChoice?
     let name: String
+    let began: Instant
     /// Result of the switch; nil while it runs.
     var outcome: SwitchStatus?
+    var ended: Instant?
+    /// Whether a person has seen the success and pressed the button.
+    var isSeen = false
 
     var isOver: Bool { outcome != nil }
+
+    /// Age at which a failure is no longer shown.
+    static let lifetime = Duration.seconds(3600)
 }
