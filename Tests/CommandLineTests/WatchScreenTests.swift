@@ -167,10 +167,47 @@ import Testing
     }
 }
 
-/// The picture in Docs/user/troubleshooting.md is a frame of this program. If this fails, run the test with
-/// ALTNET_WRITE_PICTURES set.
-@Suite struct WatchPictureTests {
-    @Test func isAFrame() throws {
+/// Pictures in Docs are output of this program. If a test fails, run it with ALTNET_WRITE_PICTURES set.
+@Suite struct TerminalPictureTests {
+    private func expect(_ file: String, shows lines: [String], title: String, about: String) throws {
+        let svg = TerminalPicture(lines: lines).svg(title: title, about: about)
+        if ProcessInfo.processInfo.environment["ALTNET_WRITE_PICTURES"] != nil {
+            try Data(svg.utf8).write(to: Document.root.appendingPathComponent("Docs/\(file)"))
+        }
+        #expect(svg == Document.text(file))
+    }
+
+    @Test func aScanOfACrowdedPlace() throws {
+        let networks = try Self.crowd.enumerated().map { index, network in
+            ScannedNetwork(
+                bssid: try #require(BSSID(bytes: [2, 0, 0, UInt8(index), 0x4a, UInt8(index * 37 % 256)])),
+                ssid: try network.name.map { try SSID($0) }, frequency: Frequency(megahertz: network.megahertz),
+                signal: network.signal, security: network.security, ageMs: 100)
+        }
+        let view = ScanView(
+            results: ScanResults(isScanning: false, lastScanId: nil, networks: networks), current: networks[1].bssid,
+            stored: [try SSID("HomeNet"), try SSID("GarageNet"), try SSID("BackupNet")])
+        let lines = view.render(Style(hasColour: true, width: 90)).split(separator: "\n").map(String.init)
+        try expect(
+            "scan.svg", shows: ["$ altnet scan"] + lines, title: "altnet scan among 28 access points",
+            about: "A table of 28 access points, the strongest first: name, signal, channel, band, security, address.")
+    }
+
+    /// 28 access points of a block of flats.
+    private static let crowd: [(name: String?, signal: Int, megahertz: Int, security: Security)] = [
+        ("HomeNet", -41, 2412, .wpa2wpa3), ("HomeNet", -46, 5180, .wpa2wpa3), ("GarageNet", -52, 2437, .wpa2),
+        ("Müller", -55, 2462, .wpa2), ("Vodafone-A7C2", -57, 2412, .wpa2), ("Vodafone-A7C2", -60, 5260, .wpa2),
+        ("FRITZ!Box 7590 XK", -61, 2437, .wpa2wpa3), ("Kiosk Gäste", -62, 2412, .open),
+        ("BackupNet", -63, 5500, .wpa3), (nil, -64, 5500, .wpa2), ("DIRECT-7f-Printer", -66, 2437, .wpa2),
+        ("o2-WLAN14", -67, 2462, .wpa2), ("TP-Link_19B4", -68, 2422, .wpa2), ("家", -69, 5220, .wpa3),
+        ("NETGEAR62", -70, 2452, .wpa2), ("Telekom_FON", -71, 2412, .open), ("Familie Yilmaz", -72, 2437, .wpa2),
+        ("UPC2748113", -73, 2462, .wpa2), ("WLAN-QX3F", -74, 2412, .wpa2), ("iPhone von Jana", -75, 2437, .wpa2wpa3),
+        ("Old Router", -76, 2442, .wep), ("Praxis Dr. Weber", -77, 5300, .wpa2), (nil, -79, 2462, .wpa2),
+        ("Bude 23", -80, 2412, .wpa2), ("Café am Eck", -82, 2437, .owe), ("Werkstatt", -84, 2462, .wpa2),
+        ("FRITZ!Box 6660", -86, 5180, .wpa2wpa3), ("EasyBox-4D", -88, 2412, .wpa2),
+    ]
+
+    @Test func aFrameOfWatch() throws {
         let screen = WatchScreen(
             state: try WatchStory.state(), now: WatchStory.end, time: Sample.now,
             size: WatchScreen.Size(columns: 80, rows: 24), style: Style(hasColour: true, width: 80))
@@ -182,10 +219,9 @@ import Testing
         let lines = screen.lines().map { line in
             clocks.reduce(line) { $0.replacing($1.shown, with: $1.drawn) }
         }
-        let svg = TerminalPicture(lines: lines).svg
-        let file = Document.root.appendingPathComponent("Docs/watch.svg")
-        if ProcessInfo.processInfo.environment["ALTNET_WRITE_PICTURES"] != nil { try Data(svg.utf8).write(to: file) }
-        #expect(svg == Document.text("watch.svg"))
+        try expect(
+            "watch.svg", shows: lines, title: "altnet watch",
+            about: "Signals of five minutes: home fades, the device moves to its backup, and loses that too.")
     }
 }
 

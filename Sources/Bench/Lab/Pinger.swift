@@ -70,6 +70,12 @@ public final class Pinger: Sendable {
         return zip(edges, edges.dropFirst()).map { $1 - $0 }.max() ?? .zero
     }
 
+    /// Times between two replies that are longer than this.
+    public func gaps(longerThan limit: Duration) -> [Range<Moment>] {
+        let replies = record.withLock { $0.replies }
+        return zip(replies, replies.dropFirst()).filter { $1 - $0 > limit }.map { $0..<$1 }
+    }
+
     /// Number of unanswered pings since `moment`. Pings of the last second do not count.
     public func lost(since moment: Moment) -> Int {
         let end = Moment.now - .seconds(1)

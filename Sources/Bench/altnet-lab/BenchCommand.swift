@@ -47,6 +47,9 @@ struct BenchCommand: AsyncParsableCommand {
     @Option(help: "Write the tables between the marks of this page, and a plot (SVG) beside it.")
     var write: String?
 
+    @Option(help: "Only draw the plot (SVG) of this page's tables again, beside the page.")
+    var plot: String?
+
     func validate() throws {
         if !(1...1000).contains(runs) { throw ValidationError("--runs must be 1 to 1000") }
         if !(1...64).contains(jobs ?? 1) { throw ValidationError("--jobs must be 1 to 64") }
@@ -57,6 +60,7 @@ struct BenchCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        if let plot { return try BenchmarkPage.plot(plot) }
         let build = environment["LAB_ALTNET_BUILD"]
         if !show { try await measure(build: build) }
         let results = self.results(in: folder, altnet: build)

@@ -5,6 +5,7 @@ import ArgumentParser
 import FoundationEssentials
 import Glibc
 import Lab
+import Simulation
 import Synchronization
 
 struct DemoCommand: AsyncParsableCommand {
@@ -16,8 +17,11 @@ struct DemoCommand: AsyncParsableCommand {
             wpa_supplicant and the agent are the real programs.
             """)
 
-    @Option(help: "Write a picture (SVG) of the output to this file.")
+    @Option(help: "Write a chart (SVG) of the demo's eight moments to this file.")
     var picture: String?
+
+    @Option(help: "Write an animation (SVG) of the failover to this file.")
+    var animation: String?
 
     @Flag(help: "Also show the device in Home Assistant; `make home-assistant` prepares it.")
     var homeAssistant = false
@@ -31,13 +35,23 @@ struct DemoCommand: AsyncParsableCommand {
 
     func run() async throws {
         let stage = Stage()
-        do { try await Demo(stage: stage, hasHomeAssistant: homeAssistant).run() } catch {
+        do {
+            let story = try await Demo(stage: stage, hasHomeAssistant: homeAssistant).run()
+            if let picture { try Self.write(StoryChart(story).svg, to: picture) }
+            if let animation {
+                guard let failover = FailoverAnimation(story) else {
+                    throw LabError.unexpected("the recording has no failover")
+                }
+                try Self.write(failover.svg, to: animation)
+            }
+        } catch {
             stage.failure("\(error)")
             throw ExitCode(1)
         }
-        if let picture {
-            try Data(TerminalPicture(lines: stage.lines).svg.utf8).write(to: URL(filePath: picture))
-        }
+    }
+
+    private static func write(_ svg: String, to path: String) throws {
+        try Data(svg.utf8).write(to: URL(filePath: path))
     }
 }
 
@@ -46,10 +60,11 @@ struct Demo {
     let stage: Stage
     var hasHomeAssistant = false
 
-    func run() async throws {
+    /// - Returns: the recording of what happened.
+    func run() async throws -> DeviceStory {
         stage.title("altnet: a device that stays online")
         stage.remark("Real hostapd, dnsmasq and wpa_supplicant on a real kernel; only the radio waves are simulated.")
-        try await Lab.run("demo", accessPoints: 3) { lab in
+        let story = try await Lab.run("demo", accessPoints: 3) { lab in
             stage.scene("Three access points start to send")
             let home = try await lab.accessPoint("HomeNet", security: .wpa2("home-password"), channel: 1, signal: -50)
             let backup = try await lab.accessPoint(
@@ -61,14 +76,19 @@ struct Demo {
                 try await accessPoint.powerOn()
                 stage.remark("         \(accessPoint.ssid)")
             }
-            let device = Device(in: lab, onEvent: show)
-            try await Play(
+            let recorder = StoryRecorder()
+            let device = Device(in: lab) { event in
+                recorder.record(event)
+                show(event)
+            }
+            return try await Play(
                 stage: stage, lab: lab, device: device, home: home, backup: backup, garage: garage,
-                hasHomeAssistant: hasHomeAssistant
+                recorder: recorder, hasHomeAssistant: hasHomeAssistant
             ).run()
         }
         stage.remark("")
         stage.remark("The same scenarios are tests: make test")
+        return story
     }
 
     private func show(_ event: Event.Body) {
@@ -100,17 +120,25 @@ private struct Play {
     let home: AccessPoint
     let backup: AccessPoint
     let garage: AccessPoint
+    let recorder: StoryRecorder
     let hasHomeAssistant: Bool
 
-    func run() async throws {
+    func run() async throws -> DeviceStory {
         let pinger = try await lab.pinger()
+        for (accessPoint, level) in [(home, -50), (backup, -55), (garage, -72)] {
+            recorder.record("\(accessPoint.ssid)", level: level)
+        }
         let joined = try await joinHome(pinger)
         try await storeBackups()
-        let moved = try await fade()
+        let moved = try await fade(pinger)
         let gap = try await switchBack(pinger)
         if hasHomeAssistant { try await showHomeAssistant() }
         try await overfill()
+        // The animation begins 7 s before the power cut and ends 13 s after it.
+        try await Task.sleep(for: .seconds(7))
         let back = try await cutPower(pinger)
+        try await Task.sleep(for: .seconds(13))
+        let story = recorder.end(pinger)
         let memory = await device.residentMemory
         await device.stop()
         stage.title("Durations")
@@ -121,6 +149,7 @@ private struct Play {
             ("power cut to a ping through the backup", "\(back.inSeconds) s"),
             ("agent's resident memory", memory.map { "\($0 / 1024) MB" } ?? "?"),
         ])
+        return story
     }
 
     private func joinHome(_ pinger: Pinger) async throws -> Duration {
@@ -129,7 +158,9 @@ private struct Play {
         try await device.start()
         let start = ContinuousClock.now
         try await device.provision(home)
-        return try await prove(pinger, through: home, since: start)
+        let joined = try await prove(pinger, through: home, since: start)
+        recorder.moment("Online at home", "\(joined.inSeconds) s after the app set the network")
+        return joined
     }
 
     private func storeBackups() async throws {
@@ -145,6 +176,8 @@ private struct Play {
         }
         await client.close()
         stage.proof("a scan has found both")
+        recorder.moment("Two backups are stored", "the device has seen both")
+        try await Task.sleep(for: .seconds(3))
     }
 
     private func showHomeAssistant() async throws {
@@ -167,11 +200,13 @@ private struct Play {
         await house.end()
     }
 
-    private func fade() async throws -> Duration {
+    private func fade(_ pinger: Pinger) async throws -> Duration {
         stage.scene("Home fades")
-        let mark = device.decisions.count
+        let (start, mark) = (ContinuousClock.now, device.decisions.count)
+        recorder.moment("The signal at home fades", "to −85 dBm, as behind thick walls")
         for signal in [-60, -68, -76, -85] {
             try await home.setSignal(signal)
+            recorder.record("\(home.ssid)", level: signal)
             stage.signal(of: "HomeNet", signal)
             try await Task.sleep(for: .milliseconds(700))
         }
@@ -184,21 +219,32 @@ private struct Play {
         }
         try await device.online(on: backup, within: .seconds(20))
         let moved = ContinuousClock.now - critical
+        let arrival = recorder.now
         try await proveNetwork(is: backup)
+        try await Task.sleep(for: .seconds(1))
+        recorder.moment(
+            "Moved to the backup", "before home is lost", at: arrival, gap: pinger.longestGap(since: start))
+        try await Task.sleep(for: .seconds(4))
         return moved
     }
 
     private func switchBack(_ pinger: Pinger) async throws -> Duration {
         stage.scene("Home is strong again, and the app commands the device back")
         try await home.setSignal(-50)
+        recorder.record("\(home.ssid)", level: -50)
+        recorder.moment("Home is strong again", "the device waits before it returns on its own")
+        try await Task.sleep(for: .seconds(2))
         let start = ContinuousClock.now
         let accepted = try await device.switchNetwork(to: home)
         let outcome = try await device.outcome(of: accepted, within: .seconds(30))
         guard outcome.phase == .committed else { throw LabError.unexpected("the switch ended with \(outcome.phase)") }
         try await device.online(on: home, within: .seconds(5))
         try await pinger.reply(within: .seconds(5))
+        let arrival = recorder.now
         try await proveNetwork(is: home)
-        return pinger.longestGap(since: start)
+        let gap = pinger.longestGap(since: start)
+        recorder.moment("Back home", "the app commands it", at: arrival, gap: gap)
+        return gap
     }
 
     private func overfill() async throws {
@@ -221,9 +267,15 @@ private struct Play {
     private func cutPower(_ pinger: Pinger) async throws -> Duration {
         stage.scene("Home's power is cut")
         let cut = ContinuousClock.now
+        recorder.cut("\(home.ssid)")
+        recorder.moment("Home loses its power", "without a warning")
         try await home.powerOff()
         try await device.online(on: backup, within: .seconds(40))
-        return try await prove(pinger, through: backup, since: cut + .milliseconds(100)) + .milliseconds(100)
+        let back = try await prove(pinger, through: backup, since: cut + .milliseconds(100)) + .milliseconds(100)
+        recorder.moment(
+            "Online on the backup", "\(back.inSeconds) s after the power cut", at: recorder.time(of: cut + back),
+            gap: pinger.longestGap(since: cut - .seconds(1)))
+        return back
     }
 
     private func prove(
@@ -251,11 +303,54 @@ extension Duration {
     }
 }
 
+/// Records the demo for its pictures.
+final class StoryRecorder: Sendable {
+    private let start = ContinuousClock.now
+    private let story = Mutex(DeviceStory())
+
+    var now: Duration { time(of: .now) }
+
+    func time(of moment: ContinuousClock.Instant) -> Duration { max(.zero, moment - start) }
+
+    func record(_ network: String, level: Int?) { story.withLock { $0.record(network, level: level, at: now) } }
+
+    func record(_ event: Event.Body) {
+        story.withLock { story in
+            switch event {
+            case .networkChanged(let status):
+                story.record(online: status.state == .online ? status.ssid.map { "\($0)" } : nil, at: now)
+            case .decision(let decision): story.decisions.append((now, decision.text))
+            default: break
+            }
+        }
+    }
+
+    func moment(_ text: String, _ note: String, at time: Duration? = nil, gap: Duration? = nil) {
+        story.withLock { $0.moments.append(.init(at: time ?? now, text, note, gap: gap)) }
+    }
+
+    func cut(_ network: String) {
+        record(network, level: nil)
+        story.withLock { $0.cut = now }
+    }
+
+    /// Returns the recording until now, with the pinger's gaps.
+    func end(_ pinger: Pinger) -> DeviceStory {
+        story.withLock { story in
+            story.duration = now
+            // A scan delays replies by up to 0.1 s.
+            story.gaps = pinger.gaps(longerThan: .milliseconds(150)).map {
+                time(of: $0.lowerBound)..<time(of: $0.upperBound)
+            }
+            return story
+        }
+    }
+}
+
 /// Prints one line per event, with the time since the start. On a terminal, the lines have colours.
 final class Stage: Sendable {
     private let start = ContinuousClock.now
     private let isColoured = isatty(STDOUT_FILENO) == 1 && ProcessInfo.processInfo.environment["NO_COLOR"] == nil
-    private let printed = Mutex<[[Span]]>([])
 
     struct Span: Sendable {
         let text: String
@@ -273,8 +368,6 @@ final class Stage: Sendable {
         case magenta = 35
         case cyan = 36
     }
-
-    var lines: [String] { printed.withLock { $0 }.map { $0.map(Self.paint).joined() } }
 
     func title(_ text: String) { put([], [Span(text: "  " + text, style: .bold)], []) }
 
@@ -333,13 +426,9 @@ final class Stage: Sendable {
     }
 
     private func put(_ lines: [Span]...) {
-        printed.withLock { printed in
-            for line in lines {
-                printed.append(line)
-                print(line.map { isColoured ? Self.paint($0) : $0.text }.joined())
-            }
-            fflush(nil)
-        }
+        // One write, so that lines of several tasks do not mix.
+        print(lines.map { $0.map { isColoured ? Self.paint($0) : $0.text }.joined() }.joined(separator: "\n"))
+        fflush(nil)
     }
 
     private static func paint(_ span: Span) -> String {

@@ -135,9 +135,9 @@ struct RotationPlot {
         func x(_ second: Int) -> Double { Self.left + wide * Double(second) / Double(seconds) }
         func y(_ part: Double) -> Double { Self.top + high * (1 - part) }
         drawing.text(title, Self.left, 28, .init(size: 16, isBold: true))
-        drawing.text(
-            "Share of the devices with the right password that have confirmed it, by seconds since the change began.",
-            Self.left, 48, .init(size: 12, colour: Palette.faintInk))
+        let about =
+            "Share of the devices with the right password that have confirmed it, by seconds since the change began."
+        drawing.text(about, Self.left, 48, .init(size: 12, colour: Palette.faintInk))
         for percent in stride(from: 0, through: 100, by: 25) {
             let line = y(Double(percent) / 100)
             drawing.line(Self.left, line, Self.width - Self.right, line, .init(colour: Palette.rule, width: 1))
@@ -163,6 +163,6 @@ struct RotationPlot {
             drawing.text(
                 "99 % after \(most) s", x(most) - 6, y(0.5), .init(size: 12, anchor: .end, hasRim: true))
         }
-        return drawing.document(width: Self.width, height: Self.height, title: title)
+        return drawing.document(width: Self.width, height: Self.height, title: title, about: about)
     }
 }

@@ -176,7 +176,7 @@ import Testing
         timeline.signals = [Sample.signal("</svg>", Sample.hostile, 2412, [-50, -50])]
         let picture = try picture(timeline, Sample.scenario([Sample.hostile]))
         #expect(boxes(Sample.hostile.description, in: picture).count == 1)
-        #expect(Set(picture.all.map(\.name)) == ["svg", "title", "rect", "line", "path", "circle", "text"])
+        #expect(Set(picture.all.map(\.name)) == ["svg", "title", "desc", "rect", "line", "path", "circle", "text"])
     }
 
     @Test(arguments: 0..<60 as Range<UInt64>) func whateverHappenedThePictureIsWellFormed(seed: UInt64) throws {
@@ -195,11 +195,11 @@ import Testing
         let (scenario, result) = Sample.random(seed: seed)
         let picture = try XMLElement(document: #require(TimelinePicture(of: result, in: scenario)).svg)
         let flags = picture.all(named: "text").filter {
-            $0.attributes["font-size"] == "12" && $0.attributes["paint-order"] != nil
+            $0.attributes["font-size"] == "12.5" && $0.attributes["paint-order"] != nil
         }
         let places = try flags.map { flag in
             let x = try #require(flag.number("x"))
-            return (y: try #require(flag.number("y")), x...(x + SVGDrawing.Lettering(size: 12).width(of: flag.text)))
+            return (y: try #require(flag.number("y")), x...(x + SVGDrawing.Lettering(size: 12.5).width(of: flag.text)))
         }
         for (index, (y, label)) in places.enumerated() {
             #expect(!places[..<index].contains { $0.y == y && $0.1.overlaps(label) })

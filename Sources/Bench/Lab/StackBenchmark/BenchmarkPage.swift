@@ -36,8 +36,14 @@ public struct BenchmarkPage: Sendable {
             throw NoMarks(path: path)
         }
         try Data(written.utf8).write(to: URL(filePath: path))
+        try Self.plot(path)
+    }
+
+    /// Writes the plot of a page's tables next to the page.
+    public static func plot(_ path: String) throws {
+        let page = try String(contentsOfFile: path, encoding: .utf8)
         let picture = (path.hasSuffix(".md") ? String(path.dropLast(3)) : path) + ".svg"
-        try Data(BenchmarkPlot(runs, time: .virtual).svg.utf8).write(to: URL(filePath: picture))
+        try Data(BenchmarkPlot(page: page).svg.utf8).write(to: URL(filePath: picture))
     }
 
     /// Replaces the text between the page's marks.

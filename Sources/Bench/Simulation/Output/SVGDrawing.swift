@@ -17,12 +17,15 @@ package struct SVGDrawing {
         package var anchor: Anchor
         /// Whether text has an outline in the background colour, so that it is readable over lines.
         package var hasRim: Bool
+        /// Width that the text is stretched to; nil for the font's own width.
+        package var length: Double?
 
         package init(
             size: Double, colour: String = Palette.ink, isBold: Bool = false, anchor: Anchor = .start,
-            hasRim: Bool = false
+            hasRim: Bool = false, length: Double? = nil
         ) {
             (self.size, self.colour, self.isBold, self.anchor, self.hasRim) = (size, colour, isBold, anchor, hasRim)
+            self.length = length
         }
     }
 
@@ -85,18 +88,51 @@ package struct SVGDrawing {
             lettering.isBold ? "font-weight=\"bold\"" : nil,
             lettering.anchor == .start ? nil : "text-anchor=\"\(lettering.anchor.rawValue)\"",
             lettering.hasRim ? rim : nil,
+            lettering.length.map { "textLength=\"\($0.coordinate)\"" },
         ]
         elements.append("<text \(attributes.compactMap(\.self).joined(separator: " "))>\(Self.escaped(text))</text>")
     }
 
-    /// Returns the SVG document. Its own background makes it readable on any page.
-    package func document(width: Double, height: Double, title: String) -> String {
+    /// Draws elements as a group with this class, which the style sheet of the document animates.
+    package mutating func group(_ name: String, _ draw: (inout SVGDrawing) -> Void) {
+        var inner = SVGDrawing()
+        draw(&inner)
+        elements.append("<g class=\"\(name)\">\n\(inner.elements.joined(separator: "\n"))\n</g>")
+    }
+
+    /// Fonts and background of a document. Its own background makes it readable on any page.
+    package struct Sheet {
+        package let paper: String
+        package let font: String
+        /// Further attributes of the document and its style sheet.
+        package var attributes = ""
+        package var style = ""
+
+        package static let page = Sheet(
+            paper: Palette.paper, font: "system-ui, 'Segoe UI', Helvetica, Arial, 'DejaVu Sans', sans-serif")
+        package static let terminal = Sheet(
+            paper: "#1b1f27", font: "ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace",
+            attributes: " xml:space=\"preserve\"")
+
+        package func styled(_ style: String) -> Sheet {
+            var sheet = self
+            sheet.style = "<style>\n\(style)\n</style>\n"
+            return sheet
+        }
+    }
+
+    /// Returns the SVG document.
+    /// - Parameter about: description of the picture for people who do not see it.
+    package func document(width: Double, height: Double, title: String, about: String, on sheet: Sheet = .page)
+        -> String
+    {
         """
         <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 \(width.coordinate) \(height.coordinate)" \
-        width="\(width.coordinate)" height="\(height.coordinate)" role="img" \
-        font-family="system-ui, 'Segoe UI', Helvetica, Arial, 'DejaVu Sans', sans-serif">
+        width="\(width.coordinate)" height="\(height.coordinate)" role="img" font-family="\(sheet.font)"\
+        \(sheet.attributes)>
         <title>\(Self.escaped(title))</title>
-        <rect width="100%" height="100%" rx="10" fill="\(Palette.paper)"/>
+        <desc>\(Self.escaped(about))</desc>
+        \(sheet.style)<rect width="100%" height="100%" rx="10" fill="\(sheet.paper)"/>
         \(elements.joined(separator: "\n"))
         </svg>
 
@@ -190,6 +226,11 @@ package enum Palette {
         ("#0072b2", "#ffffff"), ("#e69f00", "#1c2430"), ("#009e73", "#ffffff"), ("#cc79a7", "#1c2430"),
         ("#56b4e9", "#1c2430"), ("#4a4a4a", "#ffffff"),
     ]
+
+    /// Returns a network's colour for text on the background, dark enough to be readable.
+    package static func nameColour(_ index: Int) -> String {
+        ["#005f99", "#8a5d00", "#007556", "#9c4577", "#1f6f9f", "#4a4a4a"][index % colours.count]
+    }
 
     package static func paint(_ index: Int) -> Paint {
         let (colour, text) = colours[index % colours.count]

@@ -48,7 +48,7 @@ extension TimelinePicture {
     }
 
     private func drawLevels(of scale: SignalScale, on drawing: inout SVGDrawing) {
-        let label = SVGDrawing.Lettering(size: 12, colour: Palette.faintInk, anchor: .end)
+        let label = SVGDrawing.Lettering(size: 12.5, colour: Palette.faintInk, anchor: .end)
         for level in stride(from: scale.range.lowerBound, through: scale.range.upperBound, by: 10) {
             let y = scale.y(Double(level))
             drawing.line(
@@ -66,9 +66,9 @@ extension TimelinePicture {
 
     /// Draws the thresholds' names. The names of the two bands are side by side, because their levels are close.
     private func drawThresholdNames(of scale: SignalScale, on drawing: inout SVGDrawing) {
-        let label = SVGDrawing.Lettering(size: 11, colour: Palette.faintInk, hasRim: true)
+        let label = SVGDrawing.Lettering(size: 12.5, colour: Palette.faintInk, hasRim: true)
         for threshold in scale.thresholds {
-            let x = Self.plot.lowerBound + (threshold.band == .twoPointFour ? 6 : 190)
+            let x = Self.plot.lowerBound + (threshold.band == .twoPointFour ? 6 : 215)
             drawing.text(
                 "\(threshold.name) on \(threshold.band.rawValue): \(Self.minus(threshold.level)) dBm", x,
                 scale.y(Double(threshold.level)) - 4, label)
@@ -78,7 +78,7 @@ extension TimelinePicture {
     /// Draws the networks' names at the ends of the lines, far enough apart to be readable.
     private func drawNames(of scale: SignalScale, on drawing: inout SVGDrawing) {
         let name = SVGDrawing.Lettering(size: 13, isBold: true)
-        let detail = SVGDrawing.Lettering(size: 11, colour: Palette.faintInk)
+        let detail = SVGDrawing.Lettering(size: 12.5, colour: Palette.faintInk)
         let ends = lines.shown.map { line in
             let last = line.signal.samples.indices.last { line.signal.sample($0) != nil }
             return (line: line, y: scale.y(last.flatMap(line.signal.sample) ?? Double(scale.range.lowerBound)))
@@ -95,7 +95,7 @@ extension TimelinePicture {
             let x = Self.labels.lowerBound + 24
             let room = Self.labels.upperBound - x
             drawing.text(name.fitted(end.line.signal.ssid.description, to: room), x, y + 2, name)
-            drawing.text(detail.fitted(Self.detail(of: end.line.signal), to: room), x, y + 14, detail)
+            drawing.text(detail.fitted(Self.detail(of: end.line.signal), to: room), x, y + 15, detail)
         }
     }
 

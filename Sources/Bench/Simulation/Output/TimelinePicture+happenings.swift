@@ -11,7 +11,7 @@ extension TimelinePicture {
         var row: Int?
     }
 
-    private static let flagText = SVGDrawing.Lettering(size: 12, hasRim: true)
+    private static let flagText = SVGDrawing.Lettering(size: 12.5, hasRim: true)
     private static let widestFlag = 300.0
 
     var flagRowsInUse: Int { (flags.compactMap(\.row).max() ?? -1) + 1 }
@@ -110,9 +110,9 @@ extension TimelinePicture {
     }
 
     func drawMarker(_ number: Int, _ x: Double, _ y: Double, on drawing: inout SVGDrawing) {
-        drawing.circle(x, y, radius: 8.5, colour: Palette.ink)
+        drawing.circle(x, y, radius: 9.5, colour: Palette.ink)
         let lettering = SVGDrawing.Lettering(
-            size: number < 10 ? 11 : 10, colour: Palette.paper, isBold: true, anchor: .middle)
+            size: 12.5, colour: Palette.paper, isBold: true, anchor: .middle)
         drawing.text("\(number)", x, y + 4, lettering)
     }
 

@@ -25,15 +25,16 @@ public struct TimelinePicture {
         drawChart(on: &drawing, top: chartTop)
         for lane in lanes { draw(lane, on: &drawing) }
         let height = drawReasons(on: &drawing, under: bottom + 52)
-        return drawing.document(width: Self.width, height: height, title: scenario.title)
+        return drawing.document(
+            width: Self.width, height: height, title: scenario.title, about: scenario.about)
     }
 
-    static let width = 1200.0
-    static let margin = 28.0
+    static let width = 880.0
+    static let margin = 24.0
     /// Horizontal range of the time axis.
-    static let plot = 84.0...944.0
+    static let plot = 76.0...628.0
     /// Horizontal range of the labels right of the time axis.
-    static let labels = 956.0...1172.0
+    static let labels = 636.0...868.0
     static let chartHeight = 300.0
     /// Maximum number of rows with labels of events.
     static let flagRows = 7
@@ -41,7 +42,7 @@ public struct TimelinePicture {
     static let rowHeight = 17.0
 
     static let plainText = SVGDrawing.Lettering(size: 13)
-    static let faintText = SVGDrawing.Lettering(size: 12, colour: Palette.faintInk)
+    static let faintText = SVGDrawing.Lettering(size: 12.5, colour: Palette.faintInk)
 
     func x(_ time: Duration) -> Double {
         let share = (time / max(timeline.duration, .milliseconds(1))).clamped(to: 0...1)
@@ -68,7 +69,12 @@ extension TimelinePicture {
             y += 18
         }
         let outcome = SVGDrawing.Lettering(size: 13, isBold: true)
-        drawing.text(outcome.fitted(summary, to: room), Self.margin, y + 4, outcome)
+        y -= 14
+        for line in outcome.wrapped(summary, to: room).prefix(3) {
+            y += 18
+            drawing.text(line, Self.margin, y, outcome)
+        }
+        y -= 4
         if !omissions.isEmpty {
             y += 18
             let text = "Left out: " + omissions.joined(separator: "; ") + "."
@@ -104,7 +110,7 @@ extension TimelinePicture {
 
 extension TimelinePicture {
     func drawAxis(on drawing: inout SVGDrawing, from top: Double, to bottom: Double) {
-        let label = SVGDrawing.Lettering(size: 12, colour: Palette.faintInk, anchor: .middle)
+        let label = SVGDrawing.Lettering(size: 12.5, colour: Palette.faintInk, anchor: .middle)
         let axis = TimeAxis(timeline.duration)
         for mark in axis.marks {
             drawing.line(x(mark), top, x(mark), bottom, .init(colour: Palette.rule, width: 1))
@@ -116,7 +122,7 @@ extension TimelinePicture {
     }
 }
 
-/// Marks of a time axis: about a dozen, at round intervals.
+/// Marks of a time axis: at most ten or so, at round intervals.
 struct TimeAxis {
     let step: Duration
     let marks: [Duration]
@@ -125,9 +131,9 @@ struct TimeAxis {
         let seconds: [Int64] = [
             1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400,
         ]
-        let fitting = seconds.first { duration <= .seconds($0) * 12 }
+        let fitting = seconds.first { duration <= .seconds($0) * 10 }
         // Longer intervals are multiples of a week.
-        let weeks = duration.components.seconds / (12 * 604_800) + 1
+        let weeks = duration.components.seconds / (10 * 604_800) + 1
         step = .seconds(fitting ?? 604_800 * weeks)
         marks = Array(sequence(first: .zero) { [step] in $0 + step }.prefix { $0 <= max(duration, .zero) })
     }
@@ -183,7 +189,7 @@ extension TimelinePicture {
             drawMarkers(in: lane, on: &drawing)
         }
         let y = lane.top + lane.height / 2 + 4
-        drawing.text(name, Self.plot.lowerBound - 8, y, .init(size: 12, colour: Palette.faintInk, anchor: .end))
+        drawing.text(name, Self.plot.lowerBound - 8, y, .init(size: 12.5, colour: Palette.faintInk, anchor: .end))
         drawing.text(total, Self.labels.lowerBound + 24, y, Self.faintText)
     }
 
@@ -201,7 +207,7 @@ extension TimelinePicture {
         drawing.box(
             x: x, y: lane.top, width: width, height: lane.height, colour: paint?.colour ?? Palette.faintInk,
             tip: "\(signal.ssid) (\(signal.accessPoint)) \(Self.span(stay.time))")
-        var lettering = SVGDrawing.Lettering(size: 12, colour: paint?.text ?? Palette.paper, isBold: true)
+        var lettering = SVGDrawing.Lettering(size: 12.5, colour: paint?.text ?? Palette.paper, isBold: true)
         lettering.anchor = .middle
         let text = lettering.fitted(signal.ssid.description, to: width - 8)
         guard text.count > 3 else { return }
@@ -222,7 +228,7 @@ extension TimelinePicture {
     private func drawMarkers(in lane: Lane, on drawing: inout SVGDrawing) {
         let moments = reasons.listed.map { x(time(of: $0)) }
         let room = (Self.plot.lowerBound + 9)...(Self.plot.upperBound - 9)
-        let places = Spacing.spread(moments, gap: 19, within: room)
+        let places = Spacing.spread(moments, gap: 20, within: room)
         let y = lane.bottom - 9
         let poles = zip(moments, places).map { [($0, lane.top - 6), ($0, lane.top), ($1, y)] }
         drawing.path(poles, .init(colour: Palette.ink, width: 1))
