@@ -79,7 +79,7 @@ SERVERS := busybox-static dhcpcd-base dnsmasq-base fish groff-base iproute2 libq
 # Servers that the DHCP client is tried with besides.
 DHCP_SERVERS := isc-dhcp-relay isc-dhcp-server kea-dhcp4-server
 # A browser for the tests of the page.
-BROWSER := chromium chromium-driver fonts-noto-core
+BROWSER := chromium chromium-driver fonts-noto-core python3-pip
 # What the clients in Docs/examples are made and run with, beside Go.
 EXAMPLES := default-jdk-headless gcc libc6-dev libmbedtls-dev nodejs
 
@@ -88,6 +88,7 @@ servers: deps
 	@board/install-dependencies $(DHCP_SERVERS) || echo "not all of $(DHCP_SERVERS): altnet is not tried with them"
 	@board/install-dependencies $(BROWSER) || echo "not all of $(BROWSER): the page is not looked at by a browser"
 	@board/install-dependencies $(EXAMPLES) || echo "not all of $(EXAMPLES): the clients that need them are not run"
+	@Tests/Servers/axe-core --install >/dev/null || echo "no axe-core: the page's accessibility is not checked"
 	@Tests/Servers/go --install >/dev/null || echo "no Go that is new enough: its client is not run"
 
 built-tests: deps
@@ -191,10 +192,11 @@ bench-policy: deps ## Hold the failover policy against the optimum and against o
 	$(SHIP) altnet-lab
 	$(SHIPPED)/altnet-lab bench-policy $(BENCH)
 
-pictures: deps ## Write the pictures in Docs anew: the demo, the watch screen, a simulation
+pictures: deps ## Write the pictures in Docs anew: the demo, the journey with a phone, the watch screen, a simulation
 	$(SHIP) altnet
 	$(SHIP) altnet-lab
 	@board/lab/install
+	@board/install-dependencies $(BROWSER)
 	Docs/pictures
 
 docs: deps ## Generate parts of the documents from the code: settings, messages, limits, commands, manual pages and more

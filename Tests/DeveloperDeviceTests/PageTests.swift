@@ -58,6 +58,20 @@ import Testing
         }
     }
 
+    @Test func thePageDoesNotAnswerUntilThePhoneIsBack() async throws {
+        try await withPage(isNew: true, returnTime: .seconds(2)) { browser, _ in
+            for password in ["wrong-password", "watering-can"] {
+                let begin = ContinuousClock.now
+                _ = try await browser.join(Self.garden + password)
+                #expect(ContinuousClock.now - begin >= .seconds(2))
+                // It answers again at once.
+                let result = ContinuousClock.now
+                _ = try await browser.get("/")
+                #expect(ContinuousClock.now - result < .seconds(1))
+            }
+        }
+    }
+
     @Test func whatIsNeverToHappenDoesNot() async throws {
         try await withPage { browser, running in
             // Ten thousand emoji, and a form without its token.
@@ -259,9 +273,16 @@ final class PageBrowser: Sendable {
     }
 
     func post(_ path: String, _ fields: String) async throws -> String {
-        let page = try await get("/networks")
-        let token = try #require(page.firstMatch(of: /name="token" value="([0-9a-f]+)"/)?.1, "\(page.prefix(80))")
-        return try await send("POST", path, "token=\(token)&\(fields)")
+        let end = ContinuousClock.now + .seconds(20)
+        while true {
+            let page = try await get("/networks")
+            if let token = page.firstMatch(of: /name="token" value="([0-9a-f]+)"/)?.1 {
+                return try await send("POST", path, "token=\(token)&\(fields)")
+            }
+            // There is no form during the first scan.
+            try #require(ContinuousClock.now < end, "\(page.prefix(80))")
+            try await Task.sleep(for: .milliseconds(100))
+        }
     }
 
     func get(_ path: String, host: String? = nil) async throws -> String { try await send("GET", path, host: host) }
@@ -325,14 +346,17 @@ func freePort() throws -> Int {
     return Int(in_port_t(bigEndian: address.sin_port))
 }
 
-private func withPage(
-    isNew: Bool = false, speed: Int = 30, _ body: (PageBrowser, RunningDevice) async throws -> Void
+func withPage(
+    _ scenario: Scenario? = nil, isNew: Bool = false, speed: Int = 30, returnTime: Duration? = nil,
+    _ body: (PageBrowser, RunningDevice) async throws -> Void
 ) async throws {
     try await withFolder { folder in
-        var settings = DeveloperDevice.Settings(try ScenarioLibrary.scenario(named: "house-with-repeater"))
+        var settings = DeveloperDevice.Settings(
+            try scenario ?? ScenarioLibrary.scenario(named: "house-with-repeater"))
         (settings.speed, settings.isNew) = (speed, isNew)
         var places = RunningDevice.Places(sockets: folder)
         (places.state, places.port, places.isAnnounced, places.page) = (folder + "/state", 0, false, try freePort())
+        places.returnTime = returnTime
         let running = try await RunningDevice(settings, at: places)
         await running.begin()
         do {

@@ -22,6 +22,9 @@ package struct RunningDevice: Sendable {
         /// Port of the device's page on the loopback interface, 1 to 65535; nil for no page. If it is set, the page is
         /// also available on `port`, for users with the key.
         package var page: Int?
+        /// Time from the end of an attempt to join until a phone is back on the setup access point. From the attempt's
+        /// start until then, `page` does not answer; nil if it always answers.
+        package var returnTime: Duration?
         /// Paths of the Unix sockets: `socket` for programs on this machine, `control` for the world.
         package var socket: String
         package var control: String
@@ -39,6 +42,7 @@ package struct RunningDevice: Sendable {
     private let world: WorldListener
     private let page: WebListener?
     private let pageSignals: Task<Void, Never>?
+    private let reach: PhoneReach?
     private let announcer: ServiceAnnouncer?
     private let group: MultiThreadedEventLoopGroup
     /// Temporary folder, which `stop` removes; nil for a permanent folder.
@@ -57,7 +61,11 @@ package struct RunningDevice: Sendable {
             let folder = own?.path ?? places.state ?? ""
             try Self.prepare(folder, places.key)
             let hub = EventHub()
-            let device = try await DeveloperDevice(settings, in: folder, hub: hub, notify: notify)
+            let reach = places.returnTime.map { PhoneReach(returnTime: $0) }
+            let device = try await DeveloperDevice(settings, in: folder, hub: hub) { notice in
+                if case .event(.switchProgress(let status), _) = notice { reach?.record(status) }
+                notify(notice)
+            }
             var credentials = device.identity.certificate.map {
                 AppCredentials(deviceId: device.identity.id, certificate: $0, keys: device.keys)
             }
@@ -78,13 +86,13 @@ package struct RunningDevice: Sendable {
             let world: WorldListener
             let webListener: WebListener?
             do {
-                webListener = try await Self.show(page, at: places.page, on: group.next())
+                webListener = try await Self.show(page, at: places.page, reach, on: group.next())
                 world = try await WorldListener(at: places.control) { device.answer(to: $0).line }
             } catch {
                 await server.stop()
                 throw error
             }
-            self.page = webListener
+            (self.page, self.reach) = (webListener, reach)
             pageSignals = webListener == nil ? nil : Task { await page.follow(hub) }
             port = server.lanPort ?? places.port
             var problem: String?
@@ -118,10 +126,11 @@ package struct RunningDevice: Sendable {
 
     /// Serves the page of the setup access point on the loopback interface, without a radio.
     private static func show(
-        _ page: DevicePage, at port: Int?, on loop: any EventLoop
+        _ page: DevicePage, at port: Int?, _ reach: PhoneReach?, on loop: any EventLoop
     ) async throws -> WebListener? {
         guard let port, let address = IPAddress("127.0.0.1") else { return nil }
-        let listener = WebListener(page.onAccessPoint(address: address, port: port))
+        let pages = page.onAccessPoint(address: address, port: port)
+        let listener = WebListener(reach.map { PagesInReach(pages: pages, reach: $0) } ?? pages)
         try await listener.listen(at: address, port: port, on: loop)
         return listener
     }
@@ -131,6 +140,7 @@ package struct RunningDevice: Sendable {
     package func stop() async {
         await announcer?.stop()
         pageSignals?.cancel()
+        reach?.restore()
         await page?.close()
         await world.stop()
         await server.stop()

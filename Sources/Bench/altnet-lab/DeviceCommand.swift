@@ -19,6 +19,7 @@ struct DeviceCommand: AsyncParsableCommand {
 
             EXAMPLES
               altnet-lab device
+              altnet-lab device --setup --scenario block-of-flats
               altnet-lab device --scenario ./my-flat.scenario --speed 10
               altnet-lab device --key dev.key --json &
               altnet-lab world repeater off
@@ -42,6 +43,13 @@ struct DeviceCommand: AsyncParsableCommand {
 
     @Flag(name: .customLong("new"), help: "Start without the scenario's networks in the device.")
     var isNew = false
+
+    @Flag(
+        help: """
+            Show the page of the setup access point as a phone sees it: --new, --page 8080 unless another port is given, \
+            and no answer while the device tries a network and for 5 s afterwards.
+            """)
+    var setup = false
 
     @Option(help: "The speed of the world, 1 to 1000 times real time.")
     var speed = 1
@@ -118,6 +126,11 @@ struct DeviceCommand: AsyncParsableCommand {
         SocketFolder.remove(sockets)
     }
 
+    /// Time that a phone needs to find an access point again.
+    private static let returnTime = Duration.seconds(5)
+
+    private var pagePort: Int? { page ?? (setup ? 8080 : nil) }
+
     private var sockets: String { SocketFolder.path(port: port == 0 ? Int(getpid()) : port) }
 
     private enum Happening: Sendable {
@@ -128,13 +141,14 @@ struct DeviceCommand: AsyncParsableCommand {
     private func start(_ screen: DeviceScreen) async throws -> RunningDevice {
         do {
             var settings = DeveloperDevice.Settings(try ScenarioLibrary.scenario(named: scenario))
-            (settings.hasStory, settings.hasNoise, settings.isNew) = (story, noise, isNew)
+            (settings.hasStory, settings.hasNoise, settings.isNew) = (story, noise, isNew || setup)
             (settings.seed, settings.speed) = (seed, speed)
             var places = RunningDevice.Places(sockets: sockets)
             if let socket { places.socket = socket }
             if let control { places.control = control }
             if socket == nil || control == nil { try SocketFolder.make(sockets) }
-            (places.state, places.port, places.isAnnounced, places.page) = (state, port, announce, page)
+            (places.state, places.port, places.isAnnounced, places.page) = (state, port, announce, pagePort)
+            if setup { places.returnTime = Self.returnTime }
             let file = key.map { PairedKeyFile(path: $0) }
             if let file, file.isThere { places.key = try file.readCode() }
             let running = try await RunningDevice(settings, at: places) { screen.show($0) }
@@ -167,7 +181,7 @@ struct DeviceCommand: AsyncParsableCommand {
             Code       \(code.uri())
             Port       \(running.port)\(running.announcementProblem.map { " (not announced: \($0))" } ?? "")
             Socket     \(places.socket)
-            World      \(places.control)\(page.map { "\nPage       http://127.0.0.1:\($0)/" } ?? "")
+            World      \(places.control)\(places.page.map { "\nPage       http://127.0.0.1:\($0)/" } ?? "")
             Scenario   \(scenario)\(speed == 1 ? "" : ", \(speed) times real time")
             """
     }

@@ -38,9 +38,12 @@ struct PhoneBrowser: Sendable {
     }
 
     func post(_ path: String, _ fields: String) async throws -> Answer {
-        let page = try await get("/networks").body
-        guard let token = page.firstMatch(of: /name="token" value="([0-9a-f]+)"/)?.1 else {
-            throw LabError.unexpected("a page without a form: \(page.prefix(200))")
+        var token = ""
+        // There is no form during the first scan.
+        try await eventually(within: .seconds(20), every: .milliseconds(500), "the page to have a form") {
+            let page = try await get("/networks").body
+            token = page.firstMatch(of: /name="token" value="([0-9a-f]+)"/).map { String($0.1) } ?? ""
+            return !token.isEmpty
         }
         let form = "token=\(token)&\(fields)"
         return try await send(
