@@ -244,6 +244,31 @@ extension Radios {
             }
         }
 
+        /// The access point asks for radio measurements on all channels (IEEE 802.11-2020, 11.10): wpa_supplicant
+        /// scans for it, and the link stays.
+        @Test(.extended, .onSoftMAC("brcmfmac has no beacon reports")) func measurementsForTheAccessPoint() async throws
+        {
+            try await scenario("beacon reports", accessPoints: 2) { lab in
+                let house = try await House(lab, homeSettings: ["rrm_beacon_report=1"])
+                let (mark, start) = (house.mark, ContinuousClock.now)
+                for mode in ["00", "01", "02"] + Array(repeating: "01", count: 5) {
+                    // Operating class 81, all channels, 20 ms each; passive, active or from the last scan.
+                    let asked = try await house.home.ask(
+                        "REQ_BEACON \(lab.station.radioAddress) 510000001400\(mode)ffffffffffff")
+                    #expect(!asked.hasPrefix("FAIL"), "hostapd takes the order")
+                    try await Task.sleep(for: .seconds(8))
+                }
+                let reports = await house.home.hostapdLog.split(separator: "\n").count { $0.contains("BEACON-RESP-RX") }
+                #expect(reports > 0, "wpa_supplicant reports what it has measured")
+                let gap = house.pinger.longestGap(since: start)
+                lab.report("altnet: eight beacon requests, longest gap", gap)
+                #expect(gap < .seconds(1))
+                house.expectWay([], since: mark)
+                #expect(!house.device.decisions.dropFirst(mark).contains { $0.kind.rawValue == "lost" })
+                try await house.expectFailover(within: .seconds(20))
+            }
+        }
+
         /// A move whose destination loses its power at each of its stages, and after each the device is back.
         @Test(.extended) func aMoveIsInterruptedAtEachStage() async throws {
             try await scenario("moves interrupted", accessPoints: 2) { lab in

@@ -137,6 +137,20 @@ extension Radios {
             }
         }
 
+        // covers: seed/hidden-networks
+        @Test(.extended) func backupIsAmongHiddenNetworks() async throws {
+            try await scenario("backup among hidden networks", accessPoints: 3) { lab in
+                // Names of length zero, and names of zeros.
+                let others = (1...5).flatMap { number in
+                    ["bss=other\(number)", "ssid=Other\(number)", "ignore_broadcast_ssid=\(1 + number % 2)"]
+                }
+                let neighbour = try await lab.accessPoint(
+                    "Neighbour", security: .open, channel: 6, signal: -35, hidden: true, settings: others)
+                try await neighbour.powerOn()
+                try await House(lab, backupIsHidden: true).expectFailover(within: .seconds(30))
+            }
+        }
+
         // covers: seed/wpa3
         @Test(.extended, .withSAE) func backupIsWPA3() async throws {
             try await scenario("backup is WPA3", accessPoints: 2) { lab in

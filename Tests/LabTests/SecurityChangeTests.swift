@@ -31,6 +31,13 @@ extension Radios {
                 settings: [
                     "wpa_key_mgmt=FT-PSK", "mobility_domain=a1b2", "nas_identifier=ap1", "ft_psk_generate_local=1",
                 ]),
+            Change(
+                testDescription: "WPA3 by another group and hash-to-element alone", before: .wpa3("home-password"),
+                after: .wpa3("home-password"), settings: ["sae_groups=20", "sae_pwe=1"]),
+            Change(
+                testDescription: "WPA3 with GCMP-256 alone and protected beacons", before: .wpa3("home-password"),
+                after: .wpa3("home-password"),
+                settings: ["rsn_pairwise=GCMP-256", "group_mgmt_cipher=BIP-GMAC-256", "beacon_prot=1"]),
         ].filter { change in
             // On the dongle there is no fast transition.
             (Lab.radioKind == .softMAC || !change.settings.contains("wpa_key_mgmt=FT-PSK"))

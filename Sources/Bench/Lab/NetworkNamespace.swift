@@ -160,6 +160,11 @@ struct Radio: Sendable {
 }
 
 extension Radio {
+    /// Sets the radio's groups, one per bit. Radios without a common group do not receive each other's frames.
+    func setGroup(_ group: Int) throws(LabError) {
+        try Lab.write("\(group)", to: "/sys/kernel/debug/ieee80211/\(phy)/hwsim/group")
+    }
+
     func hearRadar() throws(LabError) {
         let file = try FileDescriptor.open("/sys/kernel/debug/ieee80211/\(phy)/hwsim/dfs_simulate_radar", O_WRONLY)
         guard write(file.number, "1", 1) == 1 else { throw .lastCall("have \(phy) hear radar") }

@@ -253,6 +253,9 @@ public actor Station {
         try iw("phy", currentRadio?.phy ?? radio.phy, "interface", "add", name ?? interface, "type", "managed")
     }
 
+    /// Separates the radio from the air without a last frame: nobody receives its frames, and it receives none.
+    public func separate(_ isSeparate: Bool) throws(LabError) { try radio.setGroup(isSeparate ? 2 : 1) }
+
     public func block(_ isBlocked: Bool) throws(LabError) {
         let folder = "/sys/class/ieee80211/\(radio.phy)"
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
