@@ -59,6 +59,24 @@ import Testing
         #expect(actions.writes == [.switchEnded(id: 5, isCommitted: false)])
     }
 
+    // covers: rule/command-kept
+    @Test(arguments: [ProbeResult.captive, .failed])
+    func staysWhereThereIsNothingToGoBackTo(result: ProbeResult) {
+        var bench = Bench([Bench.home], settings: UsefulnessTests.settings)
+        bench.start()
+        bench.send(.switchTo(Bench.home.id, id: 5))
+        while bench.policy.attempt == nil, bench.policy.scan != nil {
+            bench.finishScan([bench.observation(Bench.home, -60)])
+        }
+        bench.associates()
+        bench.send(.address(isReady: true))
+        for _ in 1...3 where !bench.isOnline {
+            bench.probeEnds(result)
+            bench.advance(by: .seconds(5))
+        }
+        #expect(bench.isOnline && bench.take().outcomes == [.committed])
+    }
+
     // covers: rule/command-validation
     @Test func whereNoProbeIsAnsweredItGoesBackWithinTwelveSeconds() {
         var bench = Self.switching(settings: UsefulnessTests.settings)

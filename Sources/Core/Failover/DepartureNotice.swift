@@ -1,22 +1,21 @@
 import AgentModel
 
-/// The access point in use has said that it will end the link, or wishes that the device moves (BSS transition management, IEEE
-/// 802.11-2020, 9.6.13.9). Where it is not protected, any sender can say so in its name: so it moves the device to another access
-/// point of the same network alone, to one that was seen since, is no fainter than where a link stays usable and has nothing held
-/// against it, and within limits.
+/// The access point in use has announced the end of the link, or asks the device to move (BSS transition management,
+/// IEEE 802.11-2020, 9.6.13.9). Without frame protection any sender can forge this. So the device only moves within the
+/// network, to an access point that was seen since, is not blocked and not faint, and within limits.
 struct DepartureNotice: Hashable, Sendable {
     let since: Instant
-    /// When the link is said to end, or the wish is no longer followed.
+    /// When the link will end, or a wish expires.
     let until: Instant
-    /// Whether the link stays if the device does.
+    /// Whether the access point only asks, and the link stays if the device does.
     let isWish: Bool
 
     static let longest = Duration.seconds(60)
     static let pause = Duration.seconds(1)
-    /// A wish is followed for so long, with a scan each of these pauses.
+    /// How long a wish is followed, with a scan after each pause.
     static let wishLimit = Duration.seconds(10)
     static let wishPause = Duration.seconds(4)
-    /// The signal that a wish makes up for, in dB.
+    /// Signal deficit that a wish makes up for, in dB.
     static let wishWeight = 6
     /// Channels of other access points that are remembered.
     static let neighbourLimit = 8
@@ -30,7 +29,7 @@ struct Steers: Sendable {
 
     static let limit = 3
     static let window = Duration.seconds(600)
-    /// Wishes are heard no more often than this.
+    /// Wishes sooner after the last one than this are ignored.
     static let wishInterval = Duration.seconds(60)
 
     mutating func steered(from bssid: BSSID, at now: Instant) {
@@ -44,14 +43,14 @@ struct Steers: Sendable {
         moves.contains { $0.from == bssid && now - $0.at <= Self.window }
     }
 
-    /// - Returns: whether a wish is heard now.
+    /// - Returns: false if the wish comes too soon.
     mutating func hear(at now: Instant) -> Bool {
         if let lastWish, now - lastWish < Self.wishInterval { return false }
         lastWish = now
         return true
     }
 
-    /// - Returns: whether that no more are followed is news.
+    /// - Returns: true the first time the limit is hit.
     mutating func report() -> Bool {
         defer { isReported = true }
         return !isReported
@@ -66,19 +65,19 @@ extension FailoverPolicy {
     }
 
     mutating func askedToMove() {
-        // That the link will end was said in the same request.
+        // The same request may have announced the end of the link.
         guard case .online = phase, departureNotice == nil, steers.hear(at: now) else { return }
         note(until: now + DepartureNotice.wishLimit, isWish: true)
         proceed()
     }
 
     private mutating func note(until: Instant, isWish: Bool) {
-        // One request after the other is no scan after the other.
+        // Repeated requests do not cause repeated scans.
         scans[.transition].due = max(now, departureNotice.flatMap { _ in scans[.transition].due } ?? now)
         departureNotice = DepartureNotice(since: now, until: until, isWish: isWish)
     }
 
-    /// Notes the channels of other access points, as the one in use has named them (IEEE 802.11-2020, 9.6.6.7).
+    /// Notes the channel of another access point, named by the one in use (IEEE 802.11-2020, 9.6.6.7).
     mutating func heardOf(_ neighbour: BSSID, on frequency: Frequency) {
         guard case .online(let link) = phase, neighbour != link.accessPoint.bssid,
             neighbours.count < DepartureNotice.neighbourLimit
@@ -86,12 +85,12 @@ extension FailoverPolicy {
         neighbours.insert(frequency)
     }
 
-    /// The channels that other access points of the network of a link are looked for on first: those where it was ever seen, and those
-    /// that the access point in use has named.
+    /// Channels to scan first for other access points of a link's network: where it was ever seen, and those that the
+    /// access point in use has named.
     func places(beside link: Link) -> Set<Frequency> { neighbours.union(scanCache.places(of: link.network)) }
 
-    /// Goes to another access point of the network while the one in use says that it will end the link, or wishes it.
-    /// - Returns: whether the link is left.
+    /// Moves to another access point of the network if the one in use will end the link or asks for it.
+    /// - Returns: whether the device leaves the link.
     mutating func followNotice(_ link: Link) -> Bool {
         guard let notice = departureNotice else { return false }
         guard now < notice.until, limits.allow(roam: true, toClearlyGood: true, at: now, settings: settings)
@@ -126,16 +125,16 @@ extension FailoverPolicy {
         return false
     }
 
-    /// Whether a link that would stay is left for another access point that is wished for: one that is good and sound, was not left for
-    /// such a wish lately, and is no weaker than a wish makes up for.
-    /// - Parameter headroom: of the link; nil where it was not measured.
+    /// Whether a candidate is worth leaving a link that would stay: it is good and sound, was not left for such a
+    /// request lately, and is at most `wishWeight` weaker.
+    /// - Parameter headroom: the link's headroom in dB; nil where it was not measured.
     private func isWorthTheWish(_ candidate: Candidate, headroom: Int?) -> Bool {
         candidate.rank.quality == .good && candidate.rank.reputation == .sound
             && !steers.wasLeft(candidate.bss.bssid, at: now)
             && headroom.map { candidate.rank.headroom >= $0 - DepartureNotice.wishWeight } ?? true
     }
 
-    /// Time of the next scan for it.
+    /// Time of the notice's next scan.
     var noticeMoment: Instant? {
         departureNotice.flatMap { notice in scans[.transition].due.flatMap { $0 < notice.until ? $0 : nil } }
     }

@@ -3,30 +3,30 @@ import AgentModel
 /// The network that a command has chosen.
 struct Choice: Hashable, Sendable {
     let network: NetworkID
-    /// Until then the network is not left for being weak.
+    /// Time before which a weak signal does not make the device leave.
     let heldUntil: Instant
 }
 
-/// A commanded switch: the device scans first, joins only what it sees, and on failure goes back to where it was.
+/// A commanded switch: the device scans first, joins only what it sees, and returns on failure.
 struct Command: Sendable, Hashable {
     let id: UInt64
     var mission = Mission.go
-    /// The network that the device is to go to now.
+    /// The network to join now.
     let destination: NetworkID
     let cameFrom: NetworkID?
-    /// When it was given. A living link is left only for what was seen since.
+    /// Time of the command. A living link is left only for access points seen since.
     let since: Instant
-    /// The app has so long to confirm it over the new network; nil if it need not.
+    /// Time for the app to confirm over the new network; nil if it need not.
     var confirmWithin: Duration?
     /// The device only visits the network.
     var isVisit = false
-    /// The visit that the command ends, which goes on if the device comes back from it.
+    /// The visit that the command ends. It goes on after a rollback.
     var leaving: Choice?
     var joins = 0
     private(set) var scannedKnownPlaces = false
     private(set) var scannedEverywhere = false
     private(set) var failedScans = 0
-    /// Latest time of the validation and the confirmation, whatever happens meanwhile.
+    /// Latest end of validation and confirmation.
     private(set) var validationEnd: Instant?
     private(set) var hasBeenGranted = false
 
@@ -36,15 +36,15 @@ struct Command: Sendable, Hashable {
         case comeBack(JoinFailure)
     }
 
-    /// - Returns: the earlier of the two.
+    /// - Returns: the earliest limit so far.
     mutating func limitValidation(to moment: Instant) -> Instant {
         let earlier = min(validationEnd ?? moment, moment)
         validationEnd = earlier
         return earlier
     }
 
-    /// Signing in takes its time, and the command has it once.
-    /// - Returns: the deadline that it is worth.
+    /// Extends the limit once, for a sign-in or a postponed probe.
+    /// - Returns: the new deadline.
     mutating func grant(_ time: Duration, until moment: Instant) -> Instant {
         if !hasBeenGranted {
             hasBeenGranted = true
@@ -53,8 +53,8 @@ struct Command: Sendable, Hashable {
         return min(validationEnd ?? moment, moment)
     }
 
-    /// - Parameter wasSeen: the network. An observation from the beginning of a scan of all channels may be old by its
-    ///   end, and is worth another scan.
+    /// - Parameter wasSeen: whether the scan saw the network. A scan of all channels may have seen it too long ago, so
+    ///   its channels are scanned again.
     mutating func scanned(everywhere: Bool, isComplete: Bool, wasSeen: Bool) {
         guard isComplete else {
             failedScans += 1
@@ -98,8 +98,7 @@ extension FailoverPolicy {
         }
     }
 
-    /// The agent was restarted in the middle of a switch, so the switch has failed: the device belongs back where it
-    /// was.
+    /// Rolls back a switch that a restart of the agent interrupted.
     mutating func undo(_ id: UInt64, _ target: NetworkID?, cameFrom: NetworkID?) {
         guard command == nil else {
             end(id, .failed(.interrupted))
@@ -123,13 +122,13 @@ extension FailoverPolicy {
         }
     }
 
-    /// When a command is given up that came before the device was ready for it; nil if it is ready. A join under way
-    /// for the command has a limit of its own, and a station of its own if it is made beside a link.
+    /// When a command is given up because the device is not ready; nil if it is. A join for the command has its own
+    /// limit, and its own station if it is made beside a link.
     var patienceEnd: Instant? {
         isReady || isJoiningForCommand ? nil : command.map { $0.since + settings.commandPatience }
     }
 
-    /// The device was not ready in time.
+    /// Gives up a command because the device was not ready in time.
     mutating func losePatience() {
         abandonCommand(isInterfaceUp ? .supplicantUnavailable : .interfaceDown)
     }
@@ -147,7 +146,7 @@ extension FailoverPolicy {
             return
         }
         guard canScan else { return }
-        // A scan that was cut short says nothing about what is not there.
+        // An incomplete scan does not prove absence.
         guard command.failedScans < Self.maximumFailedScans else {
             abandonCommand(.timeout)
             proceed()
@@ -192,7 +191,7 @@ extension FailoverPolicy {
             self.command?.joins += 1
             join(command.destination, at: other, purpose: .commanded, cause: .retry)
         } else if let current, current == command.cameFrom {
-            // It was never left.
+            // The device never left.
             endCommand(.rolledBack(failure))
         } else if let cameFrom = command.cameFrom, network(cameFrom) != nil, isReady {
             join(cameFrom, at: observation(of: cameFrom), purpose: .rollback(failure), cause: .rollback)
@@ -213,8 +212,8 @@ extension FailoverPolicy {
         }
     }
 
-    /// The device belongs there, until it leaves if it is a visit and else from now on, and stays for a while whatever
-    /// the signal. With one network only, it was no choice.
+    /// Makes a network the one that the device belongs in: for a visit until the device leaves, otherwise permanently.
+    /// For a while a weak signal does not matter, unless it is the only network.
     private mutating func choose(_ network: NetworkID, isVisit: Bool) {
         let choice = Choice(network: network, heldUntil: networks.count > 1 ? now + settings.stayAfterCommand : now)
         if isVisit {
@@ -225,7 +224,7 @@ extension FailoverPolicy {
         }
     }
 
-    /// Ends a commanded switch before anything was joined for it: the link was never left, if there was one.
+    /// Ends a commanded switch before its first join. A link in use was never left.
     mutating func abandonCommand(_ failure: JoinFailure) {
         guard let command else { return }
         switch command.mission {

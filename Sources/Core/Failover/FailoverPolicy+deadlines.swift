@@ -1,11 +1,11 @@
 import AgentModel
 
-// Events that come by the clock alone.
+// Timers.
 extension FailoverPolicy {
     /// The policy's timers, in the order in which they are handled if several are due at once.
     ///
-    /// `moment(of:)` alone knows which of them are live: what is done, and when the policy wants to be woken, both
-    /// follow from it, so that it never waits for what nothing would be done about.
+    /// Only `moment(of:)` decides which are live. Handling and wake-ups follow from it, so the policy never waits for a
+    /// timer that would do nothing.
     private enum Deadline: String, CaseIterable {
         /// The scan under way has taken too long.
         case scan
@@ -15,19 +15,20 @@ extension FailoverPolicy {
         case patience
         /// The interface has been down for long enough.
         case interface
-        /// The successor has taken too long. It comes first: the link in use may fall back on it.
+        /// The successor has taken too long. It comes before `link`, because the link in use may fall back on it.
         case successor
         /// The attempt has taken too long, or the link's address did not come back.
         case link
         /// It is time for the next scan or join.
         case step
-        /// The link in use is to be probed, or has not answered. It comes late: a link that is left is not probed.
+        /// The link in use is due for a probe, or has not answered one. It comes late: a link that is left is not
+        /// probed.
         case validation
-        /// The same of the successor.
+        /// The successor is due for a probe, or has not answered one.
         case successorValidation
     }
 
-    /// When it is due; nil where nothing would be done about it.
+    /// When a timer is due; nil if it is not live.
     private func moment(of deadline: Deadline) -> Instant? {
         switch deadline {
         case .scan: scan?.deadline
@@ -42,7 +43,7 @@ extension FailoverPolicy {
         }
     }
 
-    /// When a link is to be probed next, or has to have answered; nil where it is not probed.
+    /// When a link is due for a probe, or must have answered one; nil where it is not probed.
     private func probeMoment(of phase: Phase) -> Instant? {
         settings.validation == nil ? nil : phase.validation?.moment
     }
@@ -65,10 +66,10 @@ extension FailoverPolicy {
         }.joined(separator: ", ")
     }
 
-    /// Meeting one deadline may make another due, but not for ever: a fault in one must not hang the agent.
+    /// Limit of timers handled at once: a fault must not hang the agent.
     private static let deadlinesAtOnce = 64
 
-    /// Does what is due, until nothing is, and tells when something will be.
+    /// Handles timers until none is due, and sets `nextWake`.
     mutating func meetDeadlines() {
         for _ in 0..<Self.deadlinesAtOnce {
             var due: Deadline?
@@ -107,7 +108,7 @@ extension FailoverPolicy {
         }
     }
 
-    /// Counts what was not answered, and asks what is due to be asked.
+    /// Counts an unanswered probe, and sends one that is due.
     private mutating func continueValidation(of role: Role) {
         happen(.probeDeadline, to: role)
         happen(.probeMoment, to: role)

@@ -4,7 +4,7 @@ import AgentModel
 extension FailoverPolicy {
     /// - Parameters:
     ///   - bss: the access point to join; nil for any of the network's.
-    ///   - isUnseen: whether the radio has to find the network by itself, for it does not scan.
+    ///   - isUnseen: whether to join without a scan, because the radio refuses scans.
     mutating func join(
         _ network: NetworkID, at bss: BSS?, isUnseen: Bool = false, purpose: Purpose, cause: PolicyDecision.Cause,
         costs: PolicyDecision.Costs? = nil
@@ -33,7 +33,7 @@ extension FailoverPolicy {
         }
         epoch += 1
         histories[network, default: NetworkHistory()].setOut(for: bss?.bssid, at: now)
-        // The radio is needed now, and what a long scan of all channels would find is not.
+        // The join needs the radio. The results of a long scan of all channels are not needed now.
         if let scan, scan.order.frequencies.isEmpty { actions.append(.cancelScan) }
         let joining = Phase.joining(
             Attempt(
@@ -65,14 +65,14 @@ extension FailoverPolicy {
         if case .commanded = purpose, let command { actions.append(.switchProgress(id: command.id, .joining)) }
     }
 
-    /// A handshake with the network's key is done, where it has one.
+    /// Notes a handshake with the network's key, where it has one.
     mutating func opened(_ network: NetworkID, _ accessPoint: AccessPoint) {
         let hasKey = self.network(network)?.usesPassphrase ?? false
         if hasKey { histories[network, default: NetworkHistory()].opened(accessPoint.bssid) }
         if let frequency = accessPoint.frequency { scanCache.note(frequency, of: network, isVerified: hasKey) }
     }
 
-    /// The link goes on with another access point of its network, which knew its key as well, or on another channel.
+    /// Notes that the link goes on at another access point, which knew the network's key, or on another channel.
     mutating func moved(in network: NetworkID, from before: AccessPoint, to after: AccessPoint, _ role: Role) {
         if before.bssid != after.bssid {
             opened(network, after)
@@ -88,7 +88,7 @@ extension FailoverPolicy {
         bssid.map { history(of: network).isUnverified($0) } ?? false
     }
 
-    /// The device was connected before the policy was there to decide it.
+    /// Adopts a link from before the policy started.
     mutating func adopt(_ network: NetworkID, _ accessPoint: AccessPoint) {
         guard case .offline = phase, self.network(network) != nil else { return }
         if let frequency = accessPoint.frequency { scanCache.note(frequency, of: network, isVerified: true) }
@@ -116,12 +116,14 @@ extension FailoverPolicy {
         if attempt.cause != .preferred { scanForPreferred(at: now + settings.preferredScan.first) }
         if network == preferred { scanForPreferred(at: nil) }
         if scans[.unseen].due == nil { scans[.unseen].due = now + settings.scanInterval.unseenDelay }
-        // The station of a link that was left is free when that has had its time.
+        // The station of the link that was left is free after `spareGrace`.
         scanForStandby(at: now + (role == .successor ? settings.spareGrace : .zero) + Self.standbyDelay)
         var online = Link(
             network: network, accessPoint: accessPoint, since: now, epoch: attempt.epoch, cause: attempt.cause)
-        if settings.validation != nil, !attempt.isValidated { online.validation.askAgain(at: now) }
-        if attempt.isValidated {
+        // A switch also ends in a network without internet access, if there is no way back.
+        if settings.validation != nil, attempt.validation.successes == 0 {
+            online.validation.askAgain(at: now)
+        } else if attempt.isValidated {
             online.validation.ended(well: true, next: settings.validation.map { now + $0.interval })
         }
         link = LinkMachine(.online(online))
@@ -140,7 +142,7 @@ extension FailoverPolicy {
         }
         switch role {
         case .successor:
-            // Nothing was left, and so there is nothing to return to.
+            // No link was left, so there is nothing to return to.
             successorLink = nil
             actions.append(.leaveSuccessor(epoch: attempt.epoch))
         case .inUse:
@@ -149,7 +151,7 @@ extension FailoverPolicy {
             searchAgain(because: saysNothing ? search.cause : .failure(failure))
             if !failure.isOfTheNetwork { search.notBefore = now + settings.scanInterval.known.first }
         }
-        // An unverified access point is no reason not to return: unverified ones have a wait of their own.
+        // A failed unverified access point does not delay the return: unverified ones have their own wait.
         if isUnverified(attempt.bssid, of: attempt.network) {
             if attempt.cause == .preferred { scanForPreferred(at: now) }
         } else if attempt.cause == .preferred || attempt.network == preferred && failure.isOfTheCredential {
@@ -165,7 +167,7 @@ extension FailoverPolicy {
         if case .offline = phase { actions.append(.leave) }
     }
 
-    /// Holds a failure against a network, or against one of its access points.
+    /// Penalizes a network, or one of its access points, for a failure.
     private mutating func strike(_ attempt: Attempt, _ role: Role, _ failure: JoinFailure, signal: Int?) {
         guard failure.isOfTheNetwork else { return }
         let (network, bssid, isFailedMove) = (attempt.network, attempt.bssid, attempt.leavesALivingLink)
@@ -186,13 +188,13 @@ extension FailoverPolicy {
         if bssid == nil, failure == .wrongKey, !history.verified.isEmpty { return }
         if [.notFound, .timeout, .linkLost].contains(failure) { history.goneSince = now }
         let isAlone = !isFailedMove && role == .inUse && !hasOther(than: network)
-        // One that the key has opened speaks for all that have it.
+        // A key that a verified access point refuses is wrong for the whole network.
         let isOfAll =
             failure == .wrongKey && bssid.map(history.verified.contains) ?? false && hasOther(than: network)
         if let bssid, failure.isOfTheAccessPoint, !isOfAll, history.blamesAccessPoints,
             hasOther(than: bssid, of: network)
         {
-            // The others were not gone.
+            // The network's other access points were not gone.
             history.failed(at: bssid, failure, signal: signal, at: now, settings: settings)
             history.failedAccessPoints += 1
             history.goneSince = nil
@@ -207,7 +209,7 @@ extension FailoverPolicy {
         }
     }
 
-    /// Time that the address of a join always gets. A command has to end soon.
+    /// Time that a join always has to get an address. A command has to end soon.
     private func addressPatience(of network: NetworkID, for purpose: Purpose) -> Duration {
         let isAlone = purpose == .automatic && current == nil && !hasOther(than: network)
         let limit = isAlone ? settings.addressLimit : nil
@@ -218,7 +220,7 @@ extension FailoverPolicy {
         }
     }
 
-    /// Whether another network was seen lately that can be joined.
+    /// Whether another network that can be joined was seen lately.
     private func hasOther(than network: NetworkID) -> Bool {
         networks.contains { other in
             let start = max(
@@ -228,10 +230,10 @@ extension FailoverPolicy {
         }
     }
 
-    /// Whether another access point of a network was seen lately that nothing is held against.
+    /// Whether another access point of a network was seen lately that is neither blocked nor unverified.
     private func hasOther(than bssid: BSSID, of network: NetworkID) -> Bool {
         let history = history(of: network)
-        // Observations from before the join began count too, and the join may have taken its time.
+        // Observations from before the join count too, and the join may have taken long.
         return scanCache.accessPoints(of: network, since: now - settings.freshness - settings.joinLimit).contains {
             $0.bssid != bssid && !history.isBlocked($0.bssid, at: now) && !history.isUnverified($0.bssid)
         }
@@ -247,7 +249,7 @@ extension FailoverPolicy {
         }
         actions.append(.watchSignal(nil))
         if successor != nil { return fallToSuccessor(because: cause) }
-        // A scan of all channels takes seconds; what is needed now takes a fraction of one.
+        // A scan of all channels takes seconds, one of known channels a fraction of one.
         if let scan, scan.order.frequencies.isEmpty, scan.order.reason != .commanded { actions.append(.cancelScan) }
         self.link = LinkMachine()
         let wasVisiting = visit != nil
@@ -256,26 +258,26 @@ extension FailoverPolicy {
             cause: cause,
             silence: end == .silence ? Search.Place(network: link.network, frequency: link.accessPoint.frequency) : nil)
         searchAnew()
-        // A network that was there a moment ago comes back where it was, if it does so at once.
+        // A network that comes back at once does so on its known channel.
         if networks.allSatisfy({ !scanCache.places(of: $0.id).isEmpty }) {
-            // A scan of all channels takes seconds, and waits until then.
+            // A scan of all channels takes seconds, so it waits.
             search.reconnectEnd = now + settings.reconnectWindow
             scans[.full].due = search.reconnectEnd
         }
         proceed()
-        // wpa_supplicant is not to keep what is to be forgotten.
+        // wpa_supplicant must not keep a visited network.
         if wasVisiting, case .offline = phase { actions.append(.leave) }
     }
 
-    /// That a link ends which was in use blocks nothing, however often it happens.
+    /// Delays the next join after a short link. Losing a link that was in use never blocks its network.
     private mutating func wasLost(_ link: Link) {
         guard now - link.since < settings.shortLink else { return }
         histories[link.network, default: NetworkHistory()].stumbled(
             .linkLost, after: .zero, at: now, settings: settings)
     }
 
-    /// A link has ended that was in use.
-    /// - Parameter isEnd: whether it could not be used any longer.
+    /// Notes the end of a link that was in use.
+    /// - Parameter isEnd: whether the link had become unusable.
     mutating func left(_ link: Link, isEnd: Bool) {
         histories[link.network]?.moves.lasted(now - link.since, isEnd: isEnd)
         if now - link.since >= settings.shortLink { histories[link.network]?.held() }
@@ -284,7 +286,7 @@ extension FailoverPolicy {
         preferredReturn.failed(paidOffAfter: wait(payingOff: .zero), lasted: isCongested ? .zero : now - link.since)
     }
 
-    /// The link lives, but its address went and did not come back.
+    /// Gives up a living link whose address did not come back.
     mutating func addressGone(_ link: Link) {
         let cause = PolicyDecision.Cause.failure(.noAddress)
         histories[link.network, default: NetworkHistory()].lostAddress()
@@ -311,14 +313,14 @@ extension FailoverPolicy {
             proceed()
         } else {
             scans.running = nil
-            // The radio caused the loss, so no network is to blame: the one in use is joined first when it is back.
+            // The radio caused the loss, not the network: the one in use is joined first when the radio is back.
             if let beforeLoss, now - beforeLoss.at <= Self.radioLoss { histories = beforeLoss.histories }
             beforeLoss = nil
             interrupt(.interfaceDown)
         }
     }
 
-    /// Time from a loss of the link until the loss of its radio, at most, for the radio to be the cause.
+    /// Longest time from a loss of the link to the loss of its radio, for the radio to be the cause.
     private static let radioLoss = Duration.seconds(5)
 
     mutating func supplicantChanged(isAvailable: Bool) {
@@ -329,19 +331,19 @@ extension FailoverPolicy {
             if scan == nil, bestCandidate() == nil { search.forgetQuickScan() }
             proceed()
         } else if attempt != nil || command != nil && successor == nil {
-            // Whether a finished link outlives its supplicant depends on the driver: the kernel tells.
+            // Whether a finished link outlives its supplicant depends on the driver. The kernel reports it.
             interrupt(.supplicantUnavailable)
         }
     }
 
-    /// Nothing can be joined for now, and what was under way is over.
+    /// Ends what was under way, because nothing can be joined now.
     private mutating func interrupt(_ failure: JoinFailure) {
         if let attempt {
             attemptFailed(attempt, failure, .inUse)
         } else if case .online(let link) = phase, failure == .interfaceDown {
             let hasSuccessor = successor != nil
             lose(link, .interfaceDown, .ownDoing)
-            // The other interface goes on with it.
+            // The other interface goes on with the command.
             if hasSuccessor { return }
         }
         abandonCommand(failure)

@@ -1,14 +1,13 @@
 import AgentModel
 
-// The two links: the one in use, and the one that is made beside it to succeed it (make before break).
+// The two links: the one in use, and its successor beside it (make before break).
 //
-// With a spare station the new link is made beside the one in use, which is left when the new one is there and
-// validated.
+// With a spare station the new link is made beside the one in use, which is left once the new one is up and validated.
 extension FailoverPolicy {
     /// The role of a link.
     enum Role { case inUse, successor }
 
-    /// Something happens to a link: what follows from it is done.
+    /// Passes an input to a link, and carries out the outcomes.
     mutating func happen(_ input: LinkMachine.Input, to role: Role) {
         switch role {
         case .inUse:
@@ -23,7 +22,7 @@ extension FailoverPolicy {
         }
     }
 
-    /// The same for the link with this epoch. An event of another link comes too late.
+    /// Passes an input to the link with this epoch, if it still exists.
     mutating func happen(_ input: LinkMachine.Input, toLink epoch: UInt64) {
         if successor?.epoch == epoch {
             happen(input, to: .successor)
@@ -70,7 +69,7 @@ extension FailoverPolicy {
     }
 
     /// Whether a join leaves the link in use as it is. Another access point of the same network is joined by the
-    /// station in use: there it keeps its address, which another station would not.
+    /// station in use, to keep its address.
     func isJoinedBeside(_ network: NetworkID) -> Bool { isSpareReady && current.map { $0 != network } ?? false }
 
     mutating func spareChanged(isReady: Bool) {
@@ -80,7 +79,7 @@ extension FailoverPolicy {
         happen(.failed(.supplicantUnavailable), to: .successor)
     }
 
-    /// The successor is in use from now on, by choice.
+    /// Makes the successor the link in use, by choice.
     mutating func takeOver(_ attempt: Attempt, _ accessPoint: AccessPoint) {
         guard case .online(let before) = phase, let successorLink else { return }
         link = successorLink
@@ -94,7 +93,7 @@ extension FailoverPolicy {
         actions += [.watchSignal(nil), .useSuccessor(epoch: attempt.epoch)]
     }
 
-    /// The link in use is lost: what was made beside it is all there is now.
+    /// Makes the successor the link in use after a loss.
     mutating func fallToSuccessor(because cause: PolicyDecision.Cause) {
         guard let successorLink, let epoch = successorLink.phase.epoch else { return }
         self.successorLink = nil
@@ -111,7 +110,7 @@ extension FailoverPolicy {
         }
     }
 
-    /// The join on the spare station is not wanted any more.
+    /// Gives up the link on the spare station.
     mutating func giveUpSuccessor() {
         guard let epoch = successor?.epoch else { return }
         successorLink = nil
@@ -119,9 +118,9 @@ extension FailoverPolicy {
     }
 }
 
-// Whether a link leads to what the device needs.
+// Internet access of the links.
 extension FailoverPolicy {
-    /// A probe of the link in use has ended.
+    /// Takes in the result of a probe of the link in use.
     mutating func found(_ finding: LinkMachine.Finding, on link: Link) {
         var history = histories[link.network, default: NetworkHistory()]
         switch finding {
@@ -147,7 +146,7 @@ extension FailoverPolicy {
     /// Time of the first failure since a probe got through; nil if the last one did.
     public var noInternetSince: Instant? { noInternetMoves.since }
 
-    /// Whether the link in use has no internet access, and nothing else can be tried but to join its network again.
+    /// Whether the link in use has no internet access, and nothing can be tried but to join its network again.
     public func isStranded(at now: Instant) -> Bool {
         guard case .online(let link) = phase, link.uselessness == .noInternet, isReady, !isHeld, command == nil,
             otherUplink == nil, !isMoving, visit == nil, network(link.network) != nil

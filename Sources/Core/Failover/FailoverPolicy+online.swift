@@ -2,7 +2,7 @@ import AgentModel
 
 // Decisions while a link is in use.
 extension FailoverPolicy {
-    /// In dBm. Other values from a driver are ignored.
+    /// Credible signals in dBm. Other values from a driver are ignored.
     private static let credibleSignals = -150...50
 
     mutating func measured(_ signal: Int) {
@@ -21,7 +21,7 @@ extension FailoverPolicy {
         proceed()
     }
 
-    /// Forgets what was measured: the link is another one, or the measurements are old.
+    /// Forgets measurements of another link, or old ones.
     mutating func watchAnew() {
         (monitor, benefit, scans[.escape]) = (LinkMonitor(), SwitchBenefit(), ScanPlanner.Entry())
         (departureNotice, neighbours) = (nil, [])
@@ -167,15 +167,15 @@ extension FailoverPolicy {
             || isLosingFrames && benefit[candidate.bss.bssid] >= Self.patienceWithChoice
     }
 
-    /// In seconds of outage.
+    /// Cost of staying at which the user's network may be left, in seconds of outage.
     private static let patienceWithChoice = 5.0
 
-    /// Whether a command put the device where it is, not long ago.
+    /// Whether a recent command put the device here.
     private func isHeld(_ link: Link) -> Bool {
         (visit ?? choice).map { $0.network == link.network && $0.heldUntil > now } ?? false
     }
 
-    /// Whether an access point is not the link's, is open to the device, and the limits allow the move.
+    /// Whether an access point is not the link's, may be joined, and the limits allow the move.
     private func mayFollow(_ candidate: Candidate, _ link: Link) -> Bool {
         guard candidate.bss.bssid != link.accessPoint.bssid, isOpen(candidate, at: now) else { return false }
         let isRoam = candidate.network.id == link.network

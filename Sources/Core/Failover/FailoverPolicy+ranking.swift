@@ -11,14 +11,14 @@ struct Candidate: Hashable {
 struct Rank: Hashable, Comparable {
     let reputation: NetworkHistory.Reputation
     let quality: Quality
-    /// The access points of a network that failed take turns: when this one and its like had theirs.
+    /// Last turn of this access point or its kind. The access points of a failed network take turns.
     let turn: Instant
-    /// Whether links to its network end soon, or it had no internet of late.
+    /// Whether its network's links are short, or it lately had no internet access.
     let isUnreliable: Bool
     let isPreferred: Bool
-    /// It encrypts nothing, and another access point of the network does.
+    /// Whether it is open, and another access point of the network encrypts (OWE).
     let isPlainHalf: Bool
-    /// Whether the network's key has opened it: names are free to take.
+    /// Whether the network's key has opened it: anyone can copy a name.
     let isVerified: Bool
     /// Signal above the weak threshold of its band, in dB, so that bands can be compared, less `BSS.loadPenalty`.
     let headroom: Int
@@ -92,14 +92,14 @@ extension FailoverPolicy {
     }
 
     /// All access points of known networks in range, the best first.
-    /// - Parameter start: when they were seen at the earliest; nil for the last `freshness`.
+    /// - Parameter start: earliest observation; nil for the last `freshness`.
     func accessPoints(at now: Instant, since start: Instant? = nil) -> [Candidate] {
         networks.enumerated().flatMap { order, network in
             accessPoints(of: network, order: order, at: now, since: start ?? now - settings.freshness)
         }.sorted { $0.rank < $1.rank }
     }
 
-    /// In no particular order.
+    /// The access points of a network in range, unsorted.
     private func accessPoints(
         of network: KnownNetwork, order: Int, at now: Instant, since start: Instant
     ) -> [Candidate] {
@@ -109,7 +109,7 @@ extension FailoverPolicy {
             .map { candidate($0, of: network, order: order, at: now) }
     }
 
-    /// Whether nothing is held against joining an access point now.
+    /// Whether an access point may be joined now.
     func isOpen(_ candidate: Candidate, at now: Instant) -> Bool {
         isOpen(candidate.bss, of: candidate.network.id, at: now)
     }
@@ -176,7 +176,7 @@ extension FailoverPolicy {
         return objection(to: bss, of: network) ?? .outranked
     }
 
-    /// Why signals speak against leaving the link for an access point; nil if they do not, or without a link.
+    /// Why signals do not justify leaving the link for an access point; nil if they do, or without a link.
     func objection(to bss: BSS, of network: NetworkID) -> PolicyDecision.Verdict? {
         guard case .online(let link) = phase, link.uselessness == nil,
             let level = comparableLevel(of: link)
@@ -193,26 +193,26 @@ extension FailoverPolicy {
 
 // Queries about a network, for callers.
 extension FailoverPolicy {
-    /// The access point that bears a network's name and is refused, where that is all that was seen of it lately.
+    /// The access point with a network's name that is refused, if only such were seen lately.
     func refusal(of network: NetworkID, at now: Instant) -> ScanCache.Refusal? {
         guard scanCache.best(of: network, since: now - settings.freshness) == nil else { return nil }
         return scanCache.refusal(of: network, since: now - ScanCache.refusalMemory)
     }
 
-    /// Why an access point is not joined that bears the name of a known network. Nil where it is one of a known
-    /// network's, and where no known network has its name.
+    /// Why an access point with a known network's name is not joined; nil if it may be, or if no known network has its
+    /// name.
     public func refusal(of bss: BSS) -> JoinFailure? {
         guard !networks.contains(where: { $0.matches(bss) }) else { return nil }
         return networks.lazy.compactMap { $0.refusal(of: bss) }.first
     }
 
-    /// Of which networks nothing was seen lately but an access point that is refused, and why it is.
+    /// The networks of which only refused access points were seen lately, with the reasons.
     public func refusals(at now: Instant) -> [(network: KnownNetwork, bss: BSS, failure: JoinFailure)] {
         networks.compactMap { network in refusal(of: network.id, at: now).map { (network, $0.bss, $0.failure) } }
     }
 
-    /// The newest observation of a network's strongest access point, however old; of one that its key has opened, where
-    /// such was seen as lately.
+    /// The newest observation of a network, however old. One that its key has opened is preferred, if seen up to 30 s
+    /// earlier.
     public func lastObservation(of network: NetworkID) -> BSS? {
         scanCache.latest(of: network, preferring: history(of: network).verified)
     }
@@ -220,11 +220,11 @@ extension FailoverPolicy {
     /// The channel on which an access point of a known network was last seen.
     public func frequency(of bssid: BSSID) -> Frequency? { scanCache.frequency(of: bssid) }
 
-    /// The mobility domain that an access point of a known network announces; nil where it does no fast transition.
+    /// The mobility domain that an access point of a known network announces; nil without fast transition.
     public func mobility(of bssid: BSSID) -> MobilityDomain? { scanCache.mobility(of: bssid) }
 
-    /// The access points that have completed a handshake with a network's key, four at most, the latest first. Of a
-    /// network that has no key there are none.
+    /// The access points that have completed a handshake with a network's key, four at most, the latest first. Empty
+    /// for a network without a key.
     public func verifiedAccessPoints(of network: NetworkID) -> [BSSID] { history(of: network).verified.all }
 
     /// Why the last attempt to use a network failed; nil once one succeeded.

@@ -1,11 +1,11 @@
 import AgentModel
 
-// Scans that the policy orders, and what comes of all of them.
+// Scans that the policy orders, and the results of all scans.
 extension FailoverPolicy {
-    /// The policy's own scan that is under way, and when to give it up.
+    /// The policy's scan under way, its start and its deadline.
     var scan: (order: ScanOrder, since: Instant, deadline: Instant)? { scans.running }
 
-    /// The scans that the radio has refused since the last that it did.
+    /// The scans that the radio has refused since the last that worked.
     public var refusedScans: RefusedScans { scans.refused }
 
     /// Whether a scan can be ordered now.
@@ -13,7 +13,7 @@ extension FailoverPolicy {
 
     /// Orders a scan, unless one is under way: its results serve as well.
     /// - Parameter wait: time until the next scan for this need.
-    /// - Returns: whether it was ordered; otherwise it is due when a living link has air time to spare for it.
+    /// - Returns: whether it was ordered. Otherwise it becomes due when a living link has air time for it.
     @discardableResult
     mutating func orderScan(
         _ frequencies: [Frequency], for need: ScanPlanner.Need, as reason: ScanOrder.Reason,
@@ -45,7 +45,7 @@ extension FailoverPolicy {
             }
         }
         if case .online(let link) = phase { countBenefit(of: link) }
-        // The end of a scan that was given up is worth as much as that of another program's.
+        // Results of a scan that was given up count like another program's.
         if let id, scan?.order.id == id {
             scanEnded(id: id, isComplete: true)
         } else {
@@ -57,7 +57,7 @@ extension FailoverPolicy {
         guard let scan = scans.ended(id, isComplete: isComplete, isOnLink: current != nil, at: now) else { return }
         let isFull = scan.order.frequencies.isEmpty
         if isComplete {
-            // While all channels are scanned, the known ones are not: if that takes long, it is done less often.
+            // While all channels are scanned, known ones wait. So a slow scan is repeated less often.
             if isFull, !knownPlaces.isEmpty, let due = scans[.full].due {
                 scans[.full].due = max(due, now + min(now - scan.since, Self.longestFullScan) * 5)
             }
@@ -73,7 +73,7 @@ extension FailoverPolicy {
     /// Longest plausible duration of a scan. A longer one includes a sleep of the device.
     private static let longestFullScan = Duration.seconds(20)
 
-    /// Notes which networks a scan looked for in their former places and did not find.
+    /// Notes networks that a scan did not find on their known channels.
     private mutating func noteAbsences(after order: ScanOrder, since start: Instant) {
         for network in networks {
             let places = scanCache.places(of: network.id)

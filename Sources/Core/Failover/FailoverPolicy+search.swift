@@ -1,17 +1,17 @@
 import AgentModel
 
-/// How the search goes while nothing is joined.
+/// State of the search while nothing is joined.
 struct Search: Sendable, Hashable {
     /// Why the device is searching.
     var cause = PolicyDecision.Cause.start
-    /// The place of an access point that fell silent: not the first to scan.
+    /// Network and channel that fell silent, not the first to scan.
     var silence: Place?
     private(set) var since: Instant?
     private var lastResorts = 0
     private(set) var nextLastResort: Instant?
-    /// Time before which nothing is joined, because the last try failed through the device itself; nil for none.
+    /// Time before which nothing is joined, because the device itself caused the last failure; nil for none.
     var notBefore: Instant?
-    /// Until when the device scans known channels at short intervals.
+    /// End of the time in which known channels are scanned at short intervals.
     var reconnectEnd: Instant?
     /// Whether there was a scan since the last try.
     private(set) var hasScanned = false
@@ -37,8 +37,8 @@ struct Search: Sendable, Hashable {
     /// A try failed.
     mutating func failed(because cause: PolicyDecision.Cause) { (self.cause, hasScanned) = (cause, false) }
 
-    /// - Parameter isQuick: whether the scan is of one channel or a few, and a wider one follows at once if it shows
-    ///   nothing good.
+    /// - Parameter isQuick: whether the scan covers few channels, and a wider one follows at once if it finds nothing
+    ///   good.
     mutating func scans(isQuick: Bool) {
         hasScanned = true
         breadth = !isQuick ? .wide : breadth == .nothing && silence == nil ? .likeliestPlace : .likelyPlaces
@@ -54,8 +54,8 @@ struct Search: Sendable, Hashable {
 
     static let patience = 300
 
-    /// A network was just blocked: the others get their chance first. One that fails again and again must not hold up
-    /// the last resort for ever, so this is the shortest wait.
+    /// Delays the last resort after a block, so that other networks come first. This is the shortest wait: a network
+    /// that keeps failing must not postpone the last resort for ever.
     mutating func holdLastResort(at now: Instant, settings: PolicySettings) {
         nextLastResort = max(nextLastResort ?? now, now + settings.lastResort.first)
     }
@@ -68,14 +68,14 @@ struct Search: Sendable, Hashable {
 
 // Decisions while nothing is joined.
 extension FailoverPolicy {
-    /// Something changed: scan at once, all channels too.
+    /// Starts the search again after a change: scans at once, all channels too.
     mutating func searchAnew() {
         search.begin(at: now, settings: settings)
         search.notBefore = nil
         (scans[.known], scans[.full]) = (ScanPlanner.Entry(due: now), ScanPlanner.Entry(due: now))
     }
 
-    /// A try failed: scan known channels at once.
+    /// Continues the search after a failed try: scans known channels at once.
     mutating func searchAgain(because cause: PolicyDecision.Cause) {
         search.begin(at: now, settings: settings)
         search.failed(because: cause)
@@ -89,7 +89,7 @@ extension FailoverPolicy {
         return [knownPlaces.isEmpty ? nil : scans[.known].due, scans[.full].due, pauseEnd, unseenMoment]
     }
 
-    /// When the first of those may be tried again that were just seen, and have to wait.
+    /// When the first candidate that has to wait may be tried again.
     private var pauseEnd: Instant? {
         candidates().compactMap { candidate in
             history(of: candidate.network.id).pause(of: candidate.bss.bssid, after: now)
@@ -99,7 +99,7 @@ extension FailoverPolicy {
     /// The channels on which networks of the list were ever seen.
     var knownPlaces: [Frequency] { Set(networks.flatMap { scanCache.places(of: $0.id) }).sorted() }
 
-    /// Where a network of the list was seen last, of the most preferred one that was.
+    /// The latest channel of the first network in the list that was ever seen.
     public var likeliestFrequency: Frequency? {
         for network in networks {
             if let frequency = scanCache.latest(of: network.id)?.frequency ?? scanCache.places(of: network.id).first {
@@ -119,8 +119,8 @@ extension FailoverPolicy {
         }
         let isForLeftOvers = search.hasScanned && !search.isReconnecting(at: now) && !isOneWaiting
         let best = bestCandidate() ?? (isForLeftOvers ? triedLongestAgo(isRefusing: false) : nil)
-        // One that failed and is open again must not keep the others from their turn.
-        // With no sound network in range, one that is blocked may still be right: never strand the device.
+        // A failed network that is open again must not keep the others from their turn.
+        // With no sound network in range, a blocked one may still work: never strand the device.
         if best?.rank.reputation != .sound, let moment = search.nextLastResort, moment <= now,
             let last = triedLongestAgo(isRefusing: true)
         {
@@ -137,7 +137,7 @@ extension FailoverPolicy {
         }
     }
 
-    /// While the supplicant is starting the radio has nothing to do: what is seen meanwhile can be joined at once.
+    /// Scans while the supplicant starts, so that the device can join at once.
     private mutating func scanEarly() {
         guard command == nil, canScan, search.breadth == .nothing, let place = likelyPlaces().first else {
             return
@@ -166,8 +166,7 @@ extension FailoverPolicy {
 
     private mutating func scanKnown(_ places: [Frequency]) {
         search.scans(isQuick: false)
-        // Every second in the first five minutes, and then more patiently: an outage of some seconds more or less is
-        // felt after five minutes, not after an hour.
+        // Every second for five minutes, then less often: after an hour, some seconds more do not matter.
         let interval = settings.scanInterval.known
         let wait = interval.wait(after: search.since.map { now - $0 } ?? .zero, part: Search.patience)
         orderScan(
@@ -183,9 +182,8 @@ extension FailoverPolicy {
         orderScan([], for: .full, as: .offline, then: wait)
     }
 
-    /// The channels to scan before all others. A channel takes 60 ms, so the likeliest comes alone; but after an access
-    /// point fell silent, the best network's other places may be silent with it, and the others are scanned together
-    /// with them.
+    /// The channels to scan first. A channel takes 60 ms, so the likeliest is scanned alone. After an access point fell
+    /// silent, the best network's other channels may be silent too, so all likely ones are scanned together.
     private func quickScan() -> [Frequency] {
         switch search.breadth {
         case .nothing where search.silence == nil: Array(likelyPlaces().prefix(1))
@@ -195,8 +193,8 @@ extension FailoverPolicy {
         }
     }
 
-    /// The few channels on which something good is most likely found: each network's latest, of the best networks
-    /// first, and not the one on which the network in use has just fallen silent.
+    /// The few channels on which a good network is most likely: the latest of each, best networks first, without the
+    /// one on which the network in use has just fallen silent.
     private func likelyPlaces() -> [Frequency] {
         let open = networks.enumerated().filter { !isBlocked($0.element.id, at: now) }
         let seen = open.compactMap { order, network in
@@ -208,7 +206,7 @@ extension FailoverPolicy {
             let others = scanCache.places(of: network).filter {
                 search.silence != Search.Place(network: network, frequency: $0)
             }
-            // Of the network that fell silent other access points may be near: all of their channels.
+            // Other access points of the silent network may be near: all of their channels.
             return search.silence?.network == network ? others : Array(others.prefix(1))
         }
         var likely: [Frequency] = []
@@ -218,32 +216,31 @@ extension FailoverPolicy {
 
     private static let fewChannels = 4
 
-    /// Whether there is no point in scanning for a better one.
+    /// Whether a candidate is good enough to join without another scan.
     private func isSure(_ candidate: Candidate) -> Bool {
         candidate.rank.reputation == .sound && candidate.rank.quality == .good
             && !isUnverified(candidate.bss.bssid, of: candidate.network.id)
     }
 
-    /// Before every try of an access point that is distrusted, the device scans for one that the key has opened.
+    /// Whether to scan for a verified access point before trying a distrusted one.
     private func needsScanBefore(_ candidate: Candidate) -> Bool {
         !search.hasScanned && history(of: candidate.network.id).isDistrusted(candidate.bss.bssid, at: now)
     }
 
     func bestCandidate() -> Candidate? {
         let open = candidates().filter { isOpen($0, at: now) }
-        // One that failed does not overtake one that only has to wait.
+        // A failed network does not overtake one that only has to wait.
         guard let best = open.first(where: { !isToWait($0) }), best.rank.reputation <= open[0].rank.reputation
         else { return nil }
         return best
     }
 
-    /// A moment after a loss the access point that was lost may be back. Meanwhile nothing else that bears the name is
-    /// tried, unless its network's key has opened it.
+    /// Whether an unverified candidate has to wait, because the lost access point may be back a moment after a loss.
     private func isToWait(_ candidate: Candidate) -> Bool {
         search.isReconnecting(at: now) && isUnverified(candidate.bss.bssid, of: candidate.network.id)
     }
 
-    /// Whether a candidate only waits, and is there in a moment.
+    /// Whether a candidate is not blocked, and only has to wait.
     private var isOneWaiting: Bool {
         candidates().contains { candidate in
             let (history, bssid) = (history(of: candidate.network.id), candidate.bss.bssid)
@@ -251,8 +248,8 @@ extension FailoverPolicy {
         }
     }
 
-    /// Returns the access point that was tried longest ago, of those that do not wait. A block helps the others, and
-    /// there are none. The strongest one may be the one with the wrong password.
+    /// Returns the access point that was tried longest ago, of those that need not wait. Blocks do not count, because
+    /// there are no others. Nor does the signal, unless faint: the strongest one may have the wrong password.
     /// - Parameter isRefusing: whether it may have refused the key.
     private func triedLongestAgo(isRefusing: Bool) -> Candidate? {
         let all = accessPoints(at: now).filter { candidate in
@@ -265,14 +262,14 @@ extension FailoverPolicy {
         }.min { triedAt($0) < triedAt($1) }
     }
 
-    /// An access point that was never tried counts as its network: names are free to take.
+    /// When an access point was tried, or its network if it never was: anyone can copy a name.
     private func triedAt(_ candidate: Candidate) -> Instant {
         history(of: candidate.network.id).triedAt(candidate.bss.bssid) ?? triedAt(candidate.network.id)
     }
 
     func triedAt(_ network: NetworkID) -> Instant { history(of: network).triedAt ?? .distantPast }
 
-    /// Whether an access point is faint, when it was its turn or that of its like, and when its own.
+    /// Whether an access point is faint, the last turn of it or its kind, and its own last try.
     private func turns(_ candidate: Candidate) -> (Int, Instant, Instant) {
         let (history, bssid) = (history(of: candidate.network.id), candidate.bss.bssid)
         return (
@@ -286,18 +283,16 @@ extension Instant {
     static let distantPast = Instant(milliseconds: .min / 2)
 }
 
-// A join that drags on does not make the device blind: a wrong password shows after four seconds, a missing DHCP server
-// after fifteen. The channels of the other networks are scanned meanwhile, and one with better prospects is joined
-// instead.
+// A slow join does not stop scans: a wrong password shows after four seconds, a missing DHCP server after fifteen. The
+// channels of the other networks are scanned meanwhile, and one with better prospects is joined instead.
 extension FailoverPolicy {
-    /// How long an access point may take to let the device in before others are scanned for; it takes a tenth of a
-    /// second.
+    /// Time for a join before other networks are scanned for. A normal join takes 0.1 s.
     private static let patience = Duration.seconds(2)
 
-    /// When an attempt that begins now may be replaced. One that is not the first has had its time.
+    /// When an attempt that begins now may be replaced. A suspect network usually gets less time.
     func replaceable(_ network: NetworkID, from now: Instant) -> Instant {
         guard isSuspect(network) else { return now + Self.patience }
-        // Twice what it takes: it may be as good as ever.
+        // Twice its usual time: it may work again.
         return now + max(settings.scanInterval.known.first, (history(of: network).moves.gap ?? .zero) * 2)
     }
 
@@ -305,7 +300,7 @@ extension FailoverPolicy {
         history(of: network).reputation(at: now) != .sound
     }
 
-    /// When to see whether another network can take an attempt's place.
+    /// When to see whether another network can replace an attempt.
     func replacementMoment(_ attempt: Attempt) -> Instant? {
         guard isReady, command == nil, canScan, let start = attempt.replaceableFrom,
             !places(besides: attempt.network).isEmpty
@@ -322,16 +317,16 @@ extension FailoverPolicy {
     mutating func seekReplacement(of attempt: Attempt) {
         guard isReady, let start = attempt.replaceableFrom, start <= now else { return }
         if let best = bestCandidate(), isBetter(best, than: attempt) {
-            // The first time that counts as a failure: two that are slow must not take each other's place for ever.
+            // The first time counts as a failure, so that two slow networks do not replace each other for ever.
             guard isSuspect(attempt.network) else {
                 return attemptFailed(attempt, .timeout, .inUse)
             }
             if attempt.cause == .preferred { returnFailed(attempt) }
-            // There is no search where a living link was left for it.
+            // There is no search if a living link was left for it.
             let cause = search.since == nil ? .failure(.timeout) : search.cause
             join(best.network.id, at: best.bss, purpose: .automatic, cause: cause)
         } else if isOneUnseen, scans.isDue(.full, at: now) {
-            // Networks that take each other's place would keep the device from ever looking for one that was never seen.
+            // Networks that replace each other must not keep the device from looking for one that was never seen.
             scanAll()
         } else if canScan, scans[.known].due.map({ $0 <= now }) ?? true {
             let places = places(besides: attempt.network)
@@ -342,7 +337,7 @@ extension FailoverPolicy {
 
     private func isBetter(_ candidate: Candidate, than attempt: Attempt) -> Bool {
         guard candidate.network.id != attempt.network else { return false }
-        // A suspect one was joined for a reason though others were there: what has come since counts.
+        // A suspect network was joined although others were there: only networks seen since count.
         guard !isSuspect(attempt.network) else { return !attempt.rivals.contains(candidate.network.id) }
         return candidate.rank.reputation == .sound && candidate.rank.quality == .good
     }

@@ -4,24 +4,25 @@ import AgentModel
 ///
 /// A pure state machine: an event and the time go in, actions come out, and nothing else has an influence. It never
 /// waits, asks, or reads a clock. Its runner carries the actions out, reports back with events, and sends `.tick` when
-/// `nextWake` has come. `Docs/contributor/failover-rules.md` tells in words what it does.
+/// `nextWake` has come. `Docs/contributor/failover-rules.md` describes the rules.
 public struct FailoverPolicy: Sendable {
     public private(set) var settings: PolicySettings
     public internal(set) var networks: [KnownNetwork] = []
-    /// The link in use, or on its way to be.
+    /// The link in use, or being made.
     var link = LinkMachine()
-    /// The link beside the one in use, to succeed it: being made, or standing by (`Standby`). Only a link that is in use has one.
+    /// The successor beside the link in use: being made, or standing by (`Standby`). Only a link that is in use has
+    /// one.
     var successorLink: LinkMachine?
-    /// When the policy wants to be told the time, at the latest.
+    /// Latest time of the next `.tick`.
     public internal(set) var nextWake: Instant?
-    /// The network in use, if it is not one of `networks` any more.
+    /// The network in use, if it is no longer one of `networks`.
     private var retired: KnownNetwork?
 
     var isInterfaceUp = false
     var isSupplicantAvailable = false
     /// Whether another network can be joined beside the link in use.
     var isSpareReady = false
-    /// Whether nothing is to be joined without a command.
+    /// Whether the device joins nothing without a command.
     var isHeld = false
     /// The interface that carries the device's traffic instead of Wi-Fi.
     var otherUplink: Uplink?
@@ -36,25 +37,25 @@ public struct FailoverPolicy: Sendable {
     var congested = CongestedChannels()
     var noInternetMoves = NoInternetMoves()
     var preferredReturn = PreferredNetworkReturn()
-    /// Networks in a row that could not be joined to stand by, or did not last.
+    /// Standby networks in a row that could not be joined, or did not last.
     var standbyFailures = 0
     var command: Command?
-    /// What the access point in use has said of the link's end.
+    /// Notice of the access point in use that the link will end, or its request to move.
     var departureNotice: DepartureNotice?
     var steers = Steers()
-    /// The channels of others that the access point in use has named.
+    /// Channels of other access points, named by the one in use.
     var neighbours: Set<Frequency> = []
     var limits = MoveLimits()
     /// The network that was last chosen by command.
     var choice: Choice?
-    /// The network that the device is in for this once. It ends as soon as the device is anywhere else.
+    /// The network that the device visits. The visit ends when the device leaves.
     var visit: Choice?
     var interfaceUpAt: Instant?
 
     var epoch: UInt64 = 0
     /// Time of the current event. Set on entry to `handle`.
     private(set) var now = Instant.distantPast
-    /// Answer to the current event, in this order. Empty between events.
+    /// Actions for the current event, in this order. Empty between events.
     var actions: [PolicyAction] = []
     private var resumedAt: Instant?
     private var isStopped = false
@@ -62,24 +63,24 @@ public struct FailoverPolicy: Sendable {
     public init(settings: PolicySettings = PolicySettings()) { self.settings = settings }
 
     /// Takes in one event.
-    /// - Returns: what is to be done now, in this order.
+    /// - Returns: the actions to carry out now, in this order.
     public mutating func handle(_ event: PolicyEvent, at now: Instant) -> [PolicyAction] {
         takeIn(CollectionOfOne(event), at: now)
     }
 
-    /// Takes in events that happened at once: what is decided does not depend on their order.
-    /// - Returns: what is to be done now, in this order.
+    /// Takes in events that happened at once. Their order does not change the decision.
+    /// - Returns: the actions to carry out now, in this order.
     public mutating func handle(_ events: [PolicyEvent], at now: Instant) -> [PolicyAction] {
         takeIn(events.inCanonicalOrder, at: now)
     }
 
     private mutating func takeIn(_ events: some Collection<PolicyEvent>, at moment: Instant) -> [PolicyAction] {
-        // A clock that goes back has not gone on.
+        // Time never goes back.
         now = max(moment, now)
         guard !isStopped else { return [] }
         defer { actions = [] }
         let wasAsleep = nextWake.map { now - $0 > settings.sleepSuspicion } ?? false
-        // An event counts before an overdue timer: a success in hand is no time-out.
+        // An event counts before an overdue timer: a success that has come does not time out.
         if wasAsleep {
             for event in (events + [.resumed]).inCanonicalOrder { apply(event) }
         } else {
@@ -154,16 +155,15 @@ public struct FailoverPolicy: Sendable {
 
     private mutating func replaceNetworks(_ networks: [KnownNetwork]) {
         guard networks != self.networks else { return }
-        // A floor that rises is no reason to scan.
+        // A higher minimum security alone does not require a scan.
         if networks.count == self.networks.count, zip(networks, self.networks).allSatisfy({ $0.isRaised(from: $1) }) {
             self.networks = networks
             scanCache.keep(networks)
             return
         }
         if let target = successor?.network, !networks.contains(where: { $0.id == target }) { giveUpSuccessor() }
-        // A network in use stays in use until it is lost, also when it is no longer one to join.
-        // No reference to a method of this large value: Swift 6.2.3 gives the copy that it makes for one back before it
-        // is used.
+        // A network in use stays in use until it is lost, even if it may no longer be joined.
+        // Do not pass `network(_:)` as a function value: Swift 6.2.3 releases the captured copy of `self` too early.
         if let inUse = phase.network.flatMap({ self.network($0) }), !networks.contains(where: { $0.id == inUse.id }) {
             retired = inUse
         }
@@ -173,7 +173,7 @@ public struct FailoverPolicy: Sendable {
         scanCache.keep(networks)
         histories = histories.filter { ids.contains($0.key) }
         if let choice, !ids.contains(choice.network) || isSucceeded(choice.network) { self.choice = nil }
-        // What failed before was a return to another one.
+        // Earlier failures were returns to another network.
         if preferred != before { preferredReturn = PreferredNetworkReturn() }
         scanForPreferred(at: now + settings.preferredScan.first)
         searchAnew()
@@ -181,7 +181,7 @@ public struct FailoverPolicy: Sendable {
         proceed()
     }
 
-    /// Whether the device belongs in the same network under another password now.
+    /// Whether the preferred network is now the same one under another password.
     private func isSucceeded(_ network: NetworkID) -> Bool {
         networks.contains { $0.isPreferred && $0.id != network && $0.ssid == ssid(network) }
     }
@@ -190,7 +190,7 @@ public struct FailoverPolicy: Sendable {
         guard uplink != otherUplink else { return }
         otherUplink = uplink
         if uplink == nil {
-            // Everything that was ignored meanwhile is judged anew.
+            // Everything that was ignored meanwhile is judged again.
             if scans[.escape].since != nil { (scans[.escape].since, scans[.escape].due) = (now, now) }
             searchAnew()
         } else if command == nil {
@@ -206,19 +206,17 @@ public struct FailoverPolicy: Sendable {
         proceed()
     }
 
-    /// Goes by other settings from now on: everything is judged anew by them, and what is under way gets its time
-    /// again.
+    /// Applies other settings: judges everything again, and restarts the time limits under way.
     private mutating func follow(_ new: PolicySettings) {
         var new = new
-        // Whether there is anything to probe is not a matter of the policy.
+        // Settings do not switch probes on or off.
         if settings.validation == nil || new.validation == nil { new.validation = settings.validation }
         guard new != settings, new.contradiction == nil else { return }
         settings = new
         beginAnew()
     }
 
-    /// The machine slept, or was so busy that it might as well have: what was measured is old, and what was due was not
-    /// done.
+    /// Starts again after sleep, or a delay as long: measurements are old, and timers were missed.
     private mutating func resume() {
         resumedAt = now
         beginAnew()
@@ -239,7 +237,7 @@ public struct FailoverPolicy: Sendable {
     /// The state of the device's link.
     public var phase: Phase { link.phase }
 
-    /// The link beside the one in use, to succeed it. Where it is online, it stands by.
+    /// The successor beside the link in use. If it is online, it stands by.
     public var successor: Phase? { successorLink?.phase }
 
     var isReady: Bool { isInterfaceUp && isSupplicantAvailable }
@@ -252,10 +250,10 @@ public struct FailoverPolicy: Sendable {
         return link.network
     }
 
-    /// Marks what the policy hears of the link that is there now.
+    /// Epoch of the current link, which marks its events.
     public var linkEpoch: UInt64 { phase.epoch ?? epoch }
 
-    /// Whether the device is in its network for this once, by a switch with `joinOnce`.
+    /// Whether the device visits its network, by a switch with `joinOnce`.
     public var isOnEphemeralNetwork: Bool { visit != nil }
 
     func history(of network: NetworkID) -> NetworkHistory { histories[network] ?? NetworkHistory() }

@@ -1,6 +1,6 @@
 import AgentModel
 
-/// Names a network that the device may join, for as long as the agent runs.
+/// Identifies a network that the device may join, while the agent runs.
 public struct NetworkID: RawRepresentable, Hashable, Sendable, Comparable, Codable {
     public let rawValue: Int
 
@@ -10,25 +10,25 @@ public struct NetworkID: RawRepresentable, Hashable, Sendable, Comparable, Codab
     public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// A network that the device may join, as far as the policy has to know it: without its credential.
+/// A network that the device may join, without its credential.
 public struct KnownNetwork: Hashable, Sendable, Codable {
     public let id: NetworkID
     public let ssid: SSID
-    /// It has a password, or another credential, that opens its access points.
+    /// Whether a password or another credential opens its access points.
     public let usesPassphrase: Bool
-    /// Its credential is a user's, for IEEE 802.1X, and opens nothing else.
+    /// Whether its credential is a user's, for IEEE 802.1X only.
     public var isEnterprise: Bool { enterprise ?? false }
-    /// Nil instead of false, which records leave out.
+    /// Nil for false, so that records omit it.
     private let enterprise: Bool?
     public let isHidden: Bool
-    /// The network that the device belongs in (the last commanded choice, or the one it was provisioned with): taken
-    /// before equals, and returned to. At most one is.
+    /// Whether the device belongs in it (the last commanded choice, or the provisioned one). It comes before equals,
+    /// and the device returns to it. At most one network is preferred.
     public let isPreferred: Bool
-    /// The least that its access points must offer.
+    /// The minimum protection that its access points must offer.
     public private(set) var minimumSecurity: LinkProtection
     /// Whether the owner permits first-generation WPA and TKIP with the network's password.
     public var allowsTKIP: Bool { tkip ?? false }
-    /// Nil instead of false, which records leave out.
+    /// Nil for false, so that records omit it.
     private let tkip: Bool?
     /// The only band in which the owner permits to join it; nil for all.
     public let band: Band?
@@ -67,15 +67,15 @@ public struct KnownNetwork: Hashable, Sendable, Codable {
         (self.bssid ?? bssid) == bssid && (band == nil || frequency == nil || frequency?.band == band)
     }
 
-    /// Why an access point that bears this network's name is not joined. Nil if it is one of its own or has another
-    /// name, and where it asks for a password that this network has none of: that is another network.
+    /// Why an access point with this network's name is not joined; nil if it may be, or has another name. Also nil if
+    /// it asks for a password and this network has none: that is another network.
     public func refusal(of bss: BSS) -> JoinFailure? { refusal(of: bss, requiring: minimumSecurity) }
 
-    /// The same with another floor.
+    /// Like `refusal(of:)`, with another minimum security.
     package func refusal(of bss: BSS, requiring minimumSecurity: LinkProtection) -> JoinFailure? {
         guard bss.ssid == ssid, usesPassphrase || isOfItsKind(bss) else { return nil }
         guard isOfItsKind(bss) else {
-            // A password of many, or none, in place of a server that shows its certificate.
+            // A shared password, or none, instead of a server with a certificate.
             let isLess = bss.security.isOpenToAll || isEnterprise && bss.security.usesPassphrase
             return isLess ? .lessSecure : .unsupportedSecurity
         }
@@ -88,7 +88,7 @@ public struct KnownNetwork: Hashable, Sendable, Codable {
         return bss.security.usesPassphrase || allowsTKIP && bss.security == .legacy
     }
 
-    /// Whether nothing but the floor differs from `other`, and that only upwards.
+    /// Whether only the minimum security differs from `other`, and is not lower.
     func isRaised(from other: KnownNetwork) -> Bool {
         var lowered = self
         lowered.minimumSecurity = other.minimumSecurity

@@ -59,7 +59,7 @@ extension FailoverPolicy {
     /// Cost of a second away from the preferred network.
     var awayRate: Double { 1 / max(1, settings.preferredWorth.seconds) }
 
-    /// Adds up what it costs to stay, beside each other access point that was seen lately.
+    /// Adds up the cost of staying instead of using each other access point seen lately.
     mutating func countBenefit(of link: Link) {
         guard link.uselessness == nil, let level = comparableLevel(of: link) else {
             return benefit.count([:], loss: 0, at: now)

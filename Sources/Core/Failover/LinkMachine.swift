@@ -1,10 +1,10 @@
 import AgentModel
 
-/// One link, from the order to join until it is gone: the one in use, or the one that is made beside it to succeed it, at once or
-/// when it has to (a standby, which is online beside it).
+/// One link, from the order to join until it is gone: the link in use, or its successor beside it, which replaces it at
+/// once or when needed (a standby, which is online beside it).
 ///
-/// A state machine: what happens to the link goes in, and what the policy has to do about it comes out. It knows
-/// neither other networks nor the other link.
+/// A state machine: inputs of the link go in, and outcomes for the policy come out. It knows neither other networks nor
+/// the other link.
 ///
 /// ```
 /// offline -> joining -> waitingForAddress -> online
@@ -35,9 +35,9 @@ struct LinkMachine: Sendable, Hashable {
         case confirmed
         /// A command names the network that is being joined already, or that stands by.
         case commanded
-        /// The link in use is to be left for the one that stands by, or is made to.
+        /// The device leaves the link in use for this one, which stands by or is being made.
         case wanted(PolicyDecision.Cause)
-        /// The same for going back after a switch that failed.
+        /// The device returns to this link's network after a failed switch.
         case rollback(JoinFailure)
         /// `phase.deadline` has come.
         case tookTooLong
@@ -45,22 +45,22 @@ struct LinkMachine: Sendable, Hashable {
         case probeDeadline
         /// A probe may be due.
         case probeMoment
-        /// The machine slept, or the settings are other ones: what is under way gets its time again.
+        /// The machine slept, or the settings changed: time limits under way start again.
         case beginAnew
     }
 
     /// Consequences for the policy to carry out, in this order.
     enum Outcome {
         case order(PolicyAction)
-        /// How the command under way goes, if there is one.
+        /// Progress of the command under way, if there is one.
         case progress(SwitchProgress)
         /// The handshake with an access point is done.
         case opened(NetworkID, AccessPoint)
-        /// The link is the same, and its access point another one or on another channel.
+        /// The link is the same, and its access point or channel another one.
         case moved(NetworkID, from: AccessPoint, to: AccessPoint)
         /// The attempt is over.
         case failed(Attempt, JoinFailure)
-        /// The network leads to what the device needs.
+        /// The network has internet access.
         case useful(NetworkID, AccessPoint)
         /// The link can be used.
         case up(Attempt, AccessPoint)
@@ -72,7 +72,7 @@ struct LinkMachine: Sendable, Hashable {
         case addressGone(Link)
         /// A probe of a link in use has ended.
         case found(Link, Finding)
-        /// Everything about a link in use is judged anew.
+        /// Everything about a link in use is judged again.
         case judgeAnew(Link)
     }
 
@@ -81,20 +81,20 @@ struct LinkMachine: Sendable, Hashable {
         /// Nothing new.
         case open
         case useful
-        /// It led nowhere before.
+        /// It had no internet access before.
         case usefulAgain
         case useless(JoinFailure)
     }
 
-    /// Facts that a link does not know by itself.
+    /// Facts that a link cannot know.
     struct Context {
         let settings: PolicySettings
         let now: Instant
         /// Whether it is made beside a link in use.
         let isBeside: Bool
-        /// Whether its network could not be joined, or led nowhere, the last time.
+        /// Whether its network could not be joined, or had no internet access, the last time.
         let isSuspect: Bool
-        /// Whether its network led nowhere not long ago.
+        /// Whether its network lately had no internet access.
         let wasUselessLately: Bool
     }
 
@@ -109,7 +109,7 @@ struct LinkMachine: Sendable, Hashable {
         case (.failed(let failure), .joining(let attempt)), (.failed(let failure), .waitingForAddress(let attempt, _)),
             (.failed(let failure), .validating(let attempt, _)):
             return [.failed(attempt, failure)]
-        // While a join is under way the end of the link that was before is expected, and a new one is not there yet.
+        // During a join the end of the previous link is expected, and the new link is not there yet.
         case (.lost, .waitingForAddress(let attempt, _)), (.lost, .validating(let attempt, _)):
             return [.failed(attempt, .linkLost)]
         case (.lost(let end), .online(let link)):
@@ -121,7 +121,7 @@ struct LinkMachine: Sendable, Hashable {
             }
             return validate(attempt, accessPoint, context, for: &command)
         case (.address(isReady: false), .validating(var attempt, let accessPoint)):
-            // All that was validated has to be validated again.
+            // A new address requires a new validation.
             let end = now + settings.addressLimit
             attempt.deadline = command?.validationEnd.map { min($0, end) } ?? end
             attempt.isValidated = false
@@ -136,7 +136,7 @@ struct LinkMachine: Sendable, Hashable {
             phase.attempt?.isConfirmed = true
             return attempt.isValidated ? [.up(attempt, accessPoint)] : []
         case (.confirmed, .waitingForAddress(let attempt, _)) where attempt.purpose == .commanded:
-            // It came over the new network, whose address is away for the moment.
+            // The confirmation came over the new network, whose address is away for the moment.
             phase.attempt?.isConfirmed = true
             return [.progress(.waitingForAddress)]
 
@@ -158,7 +158,7 @@ struct LinkMachine: Sendable, Hashable {
             return probed(validation.isSigningIn ? .captive : .failed, context, for: &command)
         case (.probeMoment, _): return probe(context)
         case (.doubted, .online(let link)):
-            // A link that is known to be useless cannot be doubted.
+            // A link that is known to have no internet access cannot be doubted.
             if let rules = settings.validation, link.uselessness == nil { phase.validation?.doubted(at: now, rules) }
             return []
         case (.signingIn(let end), _): return signingIn(until: end, context, for: &command)
@@ -184,7 +184,7 @@ struct LinkMachine: Sendable, Hashable {
             + (attempt.purpose == .commanded ? [.progress(.waitingForAddress)] : [])
     }
 
-    /// wpa_supplicant or the driver has moved, or the access point has.
+    /// The device is at another access point, or its access point on another channel.
     private mutating func moved(to accessPoint: AccessPoint) -> [Outcome] {
         guard let before = phase.accessPoint, let network = phase.network else { return [] }
         var after = accessPoint
@@ -194,7 +194,7 @@ struct LinkMachine: Sendable, Hashable {
         return [.moved(network, from: before, to: after)]
     }
 
-    /// The attempt that is under way, or the link that stands by, is for this from now on.
+    /// Gives the attempt under way, or the standby link, a new purpose.
     private mutating func serve(
         _ purpose: FailoverPolicy.Purpose, because cause: PolicyDecision.Cause? = nil, _ context: Context,
         for command: inout Command?
@@ -211,7 +211,7 @@ struct LinkMachine: Sendable, Hashable {
                 deadline: link.addressDeadline ?? context.now + context.settings.addressLimit,
                 leavesALivingLink: purpose == .automatic)
             phase = .waitingForAddress(attempt, link.accessPoint)
-            // The probe from when it came does not count any more.
+            // The probe from when it joined does not count any more.
             return [.progress(.waitingForAddress)]
                 + (link.addressDeadline == nil ? validate(attempt, link.accessPoint, context, for: &command) : [])
         case .offline, .joining, .online: return []
@@ -246,7 +246,7 @@ struct LinkMachine: Sendable, Hashable {
 
     // MARK: Probes
 
-    /// Asks what is due to be asked.
+    /// Sends a probe that is due.
     private mutating func probe(_ context: Context) -> [Outcome] {
         guard let rules = context.settings.validation, var validation = phase.validation, let epoch = phase.epoch,
             let next = validation.next, next <= context.now
@@ -261,7 +261,7 @@ struct LinkMachine: Sendable, Hashable {
     private mutating func probed(_ result: ProbeResult, _ context: Context, for command: inout Command?) -> [Outcome] {
         guard let rules = context.settings.validation, let validation = phase.validation else { return [] }
         guard validation.isUnderWay || result == .online && validation.isDoubted else {
-            // A good word that nothing asked for: on a link that is held to be useless it is worth a probe.
+            // Unsolicited success. If the link is marked as having no internet, probe it again.
             if result == .online, phase.link?.uselessness != nil { phase.validation?.hurry(at: context.now, rules) }
             return []
         }
@@ -273,21 +273,22 @@ struct LinkMachine: Sendable, Hashable {
         }
     }
 
-    /// A login page is no verdict while a user is signing in, for as long as that may take.
+    /// Waits for a user who is signing in, until `end` or the sign-in limit: meanwhile a login page does not count.
     private mutating func signingIn(until end: Instant, _ context: Context, for command: inout Command?) -> [Outcome] {
         guard let rules = context.settings.validation, var validation = phase.validation else { return [] }
         if case .validating(let attempt, _) = phase, attempt.isValidated { return [] }
         guard let end = validation.signingIn(until: end, at: context.now, rules) else {
-            // Their time is over, and the login page is still there.
+            // The sign-in time is over, and the login page is still there.
             return probed(.captive, context, for: &command)
         }
         phase.validation = validation
-        // One more probe follows the signing in.
+        // One more probe follows the sign-in.
         allow(until: end + rules.limit, rules, for: &command)
         return []
     }
 
-    /// The probe was not made: that is no strike and no praise. A commanded switch waits for it once.
+    /// Postpones a probe that was not made, which counts neither for nor against the link. A validation waits for it
+    /// once.
     private mutating func postpone(until moment: Instant, _ context: Context, for command: inout Command?) {
         guard let rules = context.settings.validation, var validation = phase.validation, validation.isUnderWay else {
             return
@@ -301,7 +302,7 @@ struct LinkMachine: Sendable, Hashable {
         allow(until: next + rules.limit, rules, for: &command)
     }
 
-    /// Validation may take until then, as far as the command has time for it.
+    /// Extends the validation to `end`, as far as the command has time.
     private mutating func allow(until end: Instant, _ rules: PolicySettings.Validation, for command: inout Command?) {
         guard case .validating(let attempt, _) = phase else { return }
         let deadline = max(attempt.deadline, end)
@@ -310,8 +311,7 @@ struct LinkMachine: Sendable, Hashable {
 
     // MARK: Before a link is in use
 
-    /// Address and route are there. A commanded switch has to be validated, and so has a link that a living one is left
-    /// for.
+    /// Validates a link with an address and a route, for a commanded switch or a move away from a living link.
     private mutating func validate(
         _ attempt: Attempt, _ accessPoint: AccessPoint, _ context: Context, for command: inout Command?
     ) -> [Outcome] {
@@ -335,14 +335,21 @@ struct LinkMachine: Sendable, Hashable {
     ) -> [Outcome] {
         var attempt = attempt
         let now = context.now
+        // Without a network to go back to, one without internet access is better than none.
+        let isKept = attempt.purpose == .commanded && command.map { $0.cameFrom == nil } ?? false
         switch result {
         case .online:
             attempt.isValidated = true
             attempt.validation.ended(well: true, next: nil)
             return [.useful(attempt.network, accessPoint)]
                 + askForConfirmation(attempt, accessPoint, context, for: &command)
+        case .captive where isKept:
+            attempt.isValidated = true
+            attempt.validation.ended(well: false, next: nil)
+            return askForConfirmation(attempt, accessPoint, context, for: &command)
         case .captive:
-            // A user may sign in, over the link in use alone, where there is time for it: else nothing is left.
+            // A user may sign in if there is time, but only over the link in use. Otherwise the device stays on the
+            // link in use.
             guard context.isBeside, attempt.purpose == .commanded, attempt.deadline > now else {
                 return [.failed(attempt, .captive)]
             }
@@ -352,7 +359,11 @@ struct LinkMachine: Sendable, Hashable {
         case .failed:
             attempt.validation.ended(well: false, next: attempt.validation.retry(at: now, rules))
             phase = .validating(attempt, accessPoint)
-            return attempt.validation.failures >= rules.strikes ? [.failed(attempt, .noInternet)] : []
+            guard attempt.validation.failures >= rules.strikes else { return [] }
+            guard isKept else { return [.failed(attempt, .noInternet)] }
+            attempt.isValidated = true
+            attempt.validation.ended(well: false, next: nil)
+            return askForConfirmation(attempt, accessPoint, context, for: &command)
         }
     }
 
@@ -392,7 +403,7 @@ struct LinkMachine: Sendable, Hashable {
         case .captive, .failed:
             let failure: JoinFailure = result == .captive ? .captive : .noInternet
             link.validation.ended(well: false, next: link.validation.retry(at: now, rules))
-            // A login page is no accident, and a network that led nowhere not long ago has used its chance.
+            // A login page is certain, and a network that lately had no internet access has used its chance.
             let isConfirmed =
                 result == .captive || context.wasUselessLately || phase.isOnTrial(at: now)
                 || link.validation.failures >= rules.strikes

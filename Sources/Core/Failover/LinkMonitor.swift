@@ -35,11 +35,11 @@ struct LinkMonitor: Sendable, Hashable {
     private static let sampleLimit = 8
     private static let memory = Duration.seconds(20)
     private static let lossMemory = Duration.seconds(120)
-    /// In percent. Any busy channel loses some frames.
+    /// Loss in percent below which it counts as 0. Any busy channel loses some frames.
     private static let leastLoss = 10
     /// Time until a falling signal is critical, at most, for it to count as fading.
     private static let horizon = Duration.seconds(15)
-    /// In dB a second. A slower change may be noise.
+    /// Clear slope in dB a second. A slower change may be noise.
     private static let clearSlope = 0.3
     private static let longestMean = Duration.seconds(8)
     /// Fall in dB that is a new place or a closed door, not noise, if the last `stepSamples` samples show it.

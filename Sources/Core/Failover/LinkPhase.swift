@@ -6,17 +6,17 @@ extension FailoverPolicy {
         case offline
         case joining(Attempt)
         case waitingForAddress(Attempt, AccessPoint)
-        /// A commanded switch has an address; whether it leads anywhere, and whether the app agrees, is open.
+        /// The link has an address; internet access, and the app's confirmation of a commanded switch, are open.
         case validating(Attempt, AccessPoint)
         case online(Link)
 
         /// The network that is being joined or is in use.
         public var network: NetworkID? { attempt?.network ?? link?.network }
 
-        /// Marks what is heard of it.
+        /// Epoch that marks its events.
         public var epoch: UInt64? { attempt?.epoch ?? link?.epoch }
 
-        /// Setting it changes a phase that has an attempt, and no other.
+        /// The attempt under way. Setting it does nothing in a phase without one.
         var attempt: Attempt? {
             get {
                 switch self {
@@ -35,13 +35,13 @@ extension FailoverPolicy {
             }
         }
 
-        /// The link in use. Setting it changes a phase that has one, and no other.
+        /// The link in use. Setting it does nothing in a phase without one.
         var link: Link? {
             get { if case .online(let link) = self { link } else { nil } }
             set { if let newValue, case .online = self { self = .online(newValue) } }
         }
 
-        /// When it has taken too long.
+        /// Deadline of the attempt, or for a lost address to come back.
         var deadline: Instant? { attempt?.deadline ?? link?.addressDeadline }
 
         /// Probes of a link that carries traffic.
@@ -53,8 +53,8 @@ extension FailoverPolicy {
             }
         }
 
-        /// Whether a link that worked was left for the preferred network just now: it has to lead somewhere at once, or the other one
-        /// was better.
+        /// Whether a working link was left for the preferred network just now. This one needs internet access at once,
+        /// or the other one was better.
         func isOnTrial(at now: Instant) -> Bool {
             link.map { $0.cause == .preferred && now - $0.since < Self.trial } ?? false
         }
@@ -84,7 +84,7 @@ extension FailoverPolicy {
     /// One try to join one network.
     public struct Attempt: Sendable, Hashable {
         public let network: NetworkID
-        /// The access point that was chosen, where one was.
+        /// The chosen access point, if any.
         public let bssid: BSSID?
         public let epoch: UInt64
         var purpose: Purpose
@@ -97,14 +97,14 @@ extension FailoverPolicy {
         /// Time that the address always gets, see `SwitchStatistics.addressPatience`.
         var addressPatience = Duration.zero
         var deadline: Instant
-        /// From when on another network that is seen takes its place.
+        /// Time from which another network may replace it; nil for never.
         var replaceableFrom: Instant?
         /// The networks that were in range when it began, and those whose links or attempts were left for it.
         var rivals: Set<NetworkID> = []
         var validation = LinkValidation()
         /// A probe has reached its destination over the link.
         var isValidated = false
-        /// It has waited for a question that the budget did not allow at once.
+        /// Whether it has waited for a postponed probe.
         var wasPostponed = false
         /// The app has confirmed it already.
         var isConfirmed = false
@@ -119,10 +119,10 @@ extension FailoverPolicy {
         /// To stand by beside the link in use.
         case standby
         case commanded
-        /// Back to where a commanded switch started, which failed with this.
+        /// Back to where a commanded switch started that failed with this.
         case rollback(JoinFailure)
 
-        /// Whether a link is found good before it is used.
+        /// Whether a link is validated before it is used.
         func isValidatedFirst(isBeside: Bool) -> Bool {
             switch self {
             case .commanded: true
@@ -139,10 +139,10 @@ extension FailoverPolicy {
         public let epoch: UInt64
         /// Why the device came here.
         let cause: PolicyDecision.Cause
-        /// When the address went away, if it has, plus the time it has to come back.
+        /// When a lost address must be back; nil if none is lost.
         var addressDeadline: Instant?
         var validation = LinkValidation()
-        /// Why it leads nowhere, if that is so.
+        /// Why it has no internet access, if a probe has shown that.
         public internal(set) var uselessness: JoinFailure?
     }
 }

@@ -1,32 +1,32 @@
 import AgentModel
 
-/// When a link is probed, and what came of the last probes.
+/// Times of a link's probes, and the last results.
 struct LinkValidation: Sendable, Hashable {
-    /// When to ask next, and by when what was asked has to be answered; never both.
+    /// Time of the next probe, and deadline of the one under way; never both.
     private(set) var next: Instant?
     private(set) var deadline: Instant?
-    /// When it was asked last.
+    /// Start of the last probe.
     private var begin: Instant?
     /// The last results, the newest in the lowest bit: set where a probe failed.
     private var results: UInt8 = 0
     /// Successes in a row.
     private(set) var successes = 0
-    /// A destination that was reached over the link does not answer any more, and no probe has said otherwise since.
+    /// Whether a destination that was reached over the link stopped answering, and no probe has succeeded since.
     private(set) var isDoubted = false
-    /// A provider is signing in: its result is the answer.
+    /// Whether a provider is signing in. Its result counts as the probe's.
     private(set) var isSigningIn = false
-    /// When the sign-in has to be done, counted from the first try; nil where none was needed.
+    /// Deadline of the sign-in, counted from the first try; nil where none was needed.
     private var signInEnd: Instant?
     private var hints = Hints()
 
-    /// So many probes are looked back on.
+    /// Number of probes that count.
     static let lookBack = 5
     private static let window = UInt8(1 << lookBack - 1)
 
     var moment: Instant? { next ?? deadline }
 
-    /// Of the last five probes; interference lets one through now and then, and that is no proof of anything. A doubt
-    /// counts as one until it is settled, and leaves no trace then.
+    /// Failures among the last five probes: interference lets single ones through. A doubt counts as one until it is
+    /// settled.
     var failures: Int { (results & Self.window).nonzeroBitCount + (isDoubted ? 1 : 0) }
 
     var isUnderWay: Bool { deadline != nil }
@@ -42,12 +42,12 @@ struct LinkValidation: Sendable, Hashable {
         self.deadline = deadline
     }
 
-    /// The pause runs from one question to the next: silence that took longer was pause enough.
+    /// When to probe again after a failure. The pause runs from probe to probe, so a longer silence needs none.
     func retry(at now: Instant, _ validation: PolicySettings.Validation) -> Instant {
         begin.map { max(now, $0 + validation.retry) } ?? now
     }
 
-    /// - Parameter moment: when to ask again; nil: not at all.
+    /// - Parameter moment: time of the next probe; nil for none.
     mutating func ended(well isWell: Bool, next moment: Instant?) {
         results = results << 1 | (isWell ? 0 : 1)
         successes = isWell ? successes + 1 : 0
@@ -61,7 +61,7 @@ struct LinkValidation: Sendable, Hashable {
 
     // MARK: Unasked events
 
-    /// Something does not answer any more that did.
+    /// Notes that a destination stopped answering.
     mutating func doubted(at now: Instant, _ validation: PolicySettings.Validation) {
         guard !isDoubted, !isSigningIn else { return }
         isDoubted = true
@@ -72,17 +72,17 @@ struct LinkValidation: Sendable, Hashable {
         }
     }
 
-    /// The verdict is there, and the doubt is part of it.
+    /// Ends the doubt, which the verdict includes.
     mutating func doubtIsSettled() { isDoubted = false }
 
-    /// Asks as early as hints are worth it.
+    /// Probes as early as the limit for hints permits.
     mutating func hurry(at now: Instant, _ validation: PolicySettings.Validation) {
         guard let next, let moment = hints.take(at: now, before: next, validation) else { return }
         self.next = moment
     }
 
-    /// No probe is made while a provider signs in.
-    /// - Returns: by when the sign-in has to be done; nil if its time is over.
+    /// Makes no probe while a provider signs in.
+    /// - Returns: deadline of the sign-in; nil if its time is over.
     mutating func signingIn(
         until end: Instant, at now: Instant, _ validation: PolicySettings.Validation
     ) -> Instant? {
@@ -95,12 +95,12 @@ struct LinkValidation: Sendable, Hashable {
     }
 }
 
-/// Hints that it is time to probe come from outside, at any rate. The more of them, the less is each worth a probe.
+/// Rate limit for probes triggered from outside: each further hint waits twice as long.
 private struct Hints: Sendable, Hashable {
     private var count = 0
     private var latest: Instant?
 
-    /// - Returns: when to follow it; nil if that is no earlier than what is planned anyway.
+    /// - Returns: when to probe; nil if that is no earlier than planned.
     mutating func take(at now: Instant, before planned: Instant, _ validation: PolicySettings.Validation) -> Instant? {
         if let latest, now - latest >= validation.interval * 2 { self = Hints() }
         let backOff = BackOff(first: validation.retry, last: max(validation.retry, validation.interval))

@@ -4,49 +4,48 @@ import AgentModel
 struct NetworkHistory: Hashable {
     /// Penalties of the network and its access points. A join penalty counts failures since it last worked.
     private var penalties = Penalties()
-    /// How many of its access points failed since it last worked, and how often a new one was given the benefit of the
-    /// doubt.
+    /// Number of its access points that failed since it last worked, and of pardons for new ones.
     var failedAccessPoints = 0
     private var pardons = 0
     private static let patience = 3
 
-    /// Since when it leads somewhere again.
+    /// When it got internet access again.
     private var usefulSince: Instant?
-    /// It was just lost or not found: it has to be seen again before it is joined again.
+    /// When it was lost or not found. It has to be seen again before it is joined again.
     var goneSince: Instant?
-    /// When it was last set out for, and for which of its access points.
+    /// Time of the last try of the network, and of each access point.
     private(set) var triedAt: Instant?
     private var tries: [BSSID: Instant] = [:]
     /// The access points that its key has opened.
     private(set) var verified = VerifiedAccessPoints()
     private var unverifiedTriedAt: Instant?
-    /// Since when scans look for it in vain.
+    /// Time of the first scan in vain since it was last seen.
     private var missedSince: Instant?
-    /// What moves to it take, and how long links to it last.
+    /// Join times, and how long links to it last.
     var moves = SwitchStatistics()
 
-    /// The worst that is held against a network that is not blocked.
+    /// The worst problem of a network that is not blocked.
     enum Reputation: Int, Comparable {
         case sound
-        /// It could not be joined, or led nowhere, the last time.
+        /// It could not be joined, or had no internet access, the last time.
         case suspect
-        /// It leads nowhere, and a probe has shown it.
+        /// A probe has shown that it has no internet access.
         case useless
-        /// It wants a user to log in.
+        /// It requires a login.
         case captive
 
         static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 
-        /// Of what leads nowhere for this reason.
+        /// Reputation for missing internet access with this reason.
         init(_ failure: JoinFailure) { self = failure == .captive ? .captive : .useless }
     }
 
     // MARK: Queries
 
-    /// Failures to join it since it last worked.
+    /// Penalty for failures to join it since it last worked.
     var block: Penalty? { penalties[.join] }
 
-    /// It was joined, and led nowhere or to a login page.
+    /// Penalty for no internet access, or a login page, after a join.
     var uselessness: Penalty? { penalties[.internet] }
 
     func reputation(at now: Instant) -> Reputation {
@@ -70,7 +69,7 @@ struct NetworkHistory: Hashable {
     /// Whether an access point is blocked, or its network.
     func isBlocked(_ bssid: BSSID, orAllAt now: Instant) -> Bool { isBlocked(at: now) || isBlocked(bssid, at: now) }
 
-    /// Whether it is held against the network, or against this access point, that its key is wrong.
+    /// Whether the network, or this access point, is blocked for a wrong credential.
     func isRefusing(_ bssid: BSSID, at now: Instant) -> Bool {
         [nil, bssid].contains { penalties.isActive(.join, $0, at: now) && isOfTheCredential($0) }
     }
@@ -79,7 +78,7 @@ struct NetworkHistory: Hashable {
         penalties[.join, bssid]?.failure.isOfTheCredential ?? false
     }
 
-    /// Until when an access point has to wait for its next try, which nothing else forbids.
+    /// End of the pause before an access point's next try, apart from blocks; nil for none.
     func pause(of bssid: BSSID, after now: Instant) -> Instant? {
         penalties[isUnverified(bssid) ? .unverifiedRetry : .retry]?.end(after: now)
     }
@@ -89,14 +88,14 @@ struct NetworkHistory: Hashable {
 
     func triedAt(_ bssid: BSSID) -> Instant? { tries[bssid] }
 
-    /// If the network failed, its access points take turns, and the one whose turn it was longest ago is next. Each
-    /// that the key has opened has a turn of its own. All others share one: so in a round each verified access point in
-    /// range is tried once, and one of the others.
+    /// When an access point last had its turn. The access points of a failed network take turns, the earliest first.
+    /// Each verified one has its own turn, and all others share one: so a round tries each verified access point in
+    /// range, and one other.
     func turn(of bssid: BSSID) -> Instant {
         (isUnverified(bssid) ? unverifiedTriedAt : tries[bssid]) ?? .distantPast
     }
 
-    /// Whether a failure may be one access point's alone. If one after the other fails, it is the network.
+    /// Whether a failure may be the access point's alone. After three, the network is to blame.
     var blamesAccessPoints: Bool { failedAccessPoints < Self.patience }
 
     /// Whether the network has no internet access, or had none until recently.
@@ -107,17 +106,17 @@ struct NetworkHistory: Hashable {
     /// Whether the key has opened other access points, and not this one.
     func isUnverified(_ bssid: BSSID) -> Bool { !verified.isEmpty && !verified.contains(bssid) }
 
-    /// Whether it is unverified, and an unverified one has failed of late.
+    /// Whether it is unverified, and an unverified one has failed lately.
     func isDistrusted(_ bssid: BSSID, at now: Instant) -> Bool {
         isUnverified(bssid) && penalties.isActive(.unverified, at: now)
     }
 
-    /// Whether the network led nowhere over an access point of late.
+    /// Whether an access point lately had no internet access.
     func isDeadEnd(_ bssid: BSSID, at now: Instant) -> Bool {
         penalties[.internet, bssid]?.isRemembered(at: now) ?? false
     }
 
-    /// When that was found.
+    /// When an access point was last penalized for no internet access.
     func deadSince(_ bssid: BSSID) -> Instant? { penalties[.internet, bssid]?.since }
 
     // MARK: Events
@@ -134,8 +133,8 @@ struct NetworkHistory: Hashable {
         tries.forgetEarliest(beyond: ScanCache.accessPointsPerNetwork, but: verified.contains) { $0 }
     }
 
-    /// - Parameter isAlone: nothing else can be joined, so it is not blocked but for a wrong key.
-    /// - Returns: whether the network is blocked by it.
+    /// - Parameter isAlone: nothing else can be joined, so only a wrong credential blocks it.
+    /// - Returns: whether this blocks the network.
     mutating func failed(
         _ failure: JoinFailure, isFailedMove: Bool, isAlone: Bool, signal: Int?, at now: Instant,
         settings: PolicySettings
@@ -147,12 +146,11 @@ struct NetworkHistory: Hashable {
         }
     }
 
-    /// It had an address, and has none any more: it has to show that it can do better, but that is no strike.
+    /// It lost its address: it becomes suspect, without a strike.
     mutating func lostAddress() { penalties.add(.join, nil, .noAddress) { _ in false } }
 
-    /// It failed, or let the device in and threw it out again at once: the next try waits a moment, and never less than
-    /// that where nothing else can be tried.
-    /// - Parameter outage: how long the device has been offline: what failed for an hour is not mended by the second.
+    /// Delays the next try after a failure or a short link, even where nothing else can be tried.
+    /// - Parameter outage: how long the device has been offline. A longer outage means a longer wait.
     mutating func stumbled(
         _ failure: JoinFailure, ofUnverified isUnverified: Bool = false, after outage: Duration, at now: Instant,
         settings: PolicySettings
@@ -174,7 +172,7 @@ struct NetworkHistory: Hashable {
         at bssid: BSSID, _ failure: JoinFailure, isFailedMove: Bool = false, signal: Int?, at now: Instant,
         settings: PolicySettings
     ) {
-        // One handshake that failed may be lost frames, also where there are other access points to try.
+        // One failed handshake may be lost frames, also where other access points can be tried.
         penalties.add(.join, bssid, failure, but: verified.contains) {
             $0.strike(
                 failure, isDecisive: failure != .wrongKey, isFailedMove: isFailedMove, signal: signal, at: now,
@@ -214,7 +212,7 @@ struct NetworkHistory: Hashable {
                 $0.isActive(at: now) || $0.strike(failure, at: now, settings: settings)
             }
         }
-        // It was joined for want of others, or by another access point: that is no second time.
+        // It was joined for want of others, or by another access point: that does not count twice.
         guard reputation(at: now) < .useless else { return }
         if !wasUselessLately(at: now, settings: settings) { penalties[.internet] = nil }
         penalties.add(.internet, nil, failure) { $0.strike(failure, at: now, settings: settings) }
@@ -238,8 +236,8 @@ struct NetworkHistory: Hashable {
 
     mutating func missed(at now: Instant) { missedSince = missedSince ?? now }
 
-    /// An access point that was not tried since the network worked last: it may do what the others did not. Names are
-    /// free to take, so that happens only so often.
+    /// Pardons the network for an access point not tried since it last worked, three times at most: anyone can copy a
+    /// name.
     mutating func seenUntried(_ bss: BSS, at now: Instant) {
         guard isBlocked(at: now), tries[bss.bssid] == nil, pardons < Self.patience else { return }
         pardons += 1
@@ -252,7 +250,7 @@ struct NetworkHistory: Hashable {
         where penalties[.join, subject]?.isOutdated(by: bss, settings: settings) ?? false {
             penalties[.join, subject]?.pardon(at: now)
         }
-        // It was away and is back: a restart may have mended it.
+        // It was away and is back: a restart may have repaired it.
         guard let missedSince, bss.lastSeen > missedSince else { return }
         self.missedSince = nil
         guard now - missedSince >= settings.reappearance else { return }
@@ -261,8 +259,8 @@ struct NetworkHistory: Hashable {
     }
 }
 
-/// The access points of one network that have completed a handshake with its key: names are free to take, and the key
-/// is not.
+/// The access points of one network that have completed a handshake with its key. A name can be copied, and the key
+/// cannot.
 struct VerifiedAccessPoints: Hashable {
     /// How many are remembered, also over a restart.
     static let maximum = 4
@@ -280,7 +278,7 @@ struct VerifiedAccessPoints: Hashable {
         all = Array(([bssid] + all.filter { $0 != bssid }).prefix(Self.maximum))
     }
 
-    /// The key had opened it before the device started: what it has opened since counts more.
+    /// The key opened it before the device started. Later handshakes count more.
     mutating func remember(_ bssid: BSSID) {
         guard !contains(bssid), all.count < Self.maximum else { return }
         all.append(bssid)
@@ -288,9 +286,9 @@ struct VerifiedAccessPoints: Hashable {
 }
 
 extension Dictionary where Key: Comparable {
-    /// Lets go of entries where there are more than `limit`: of those with the earliest moments.
+    /// Removes the entries with the earliest moments beyond `limit`.
     ///
-    /// - Parameter isKept: whether an entry is not counted, and never let go of.
+    /// - Parameter isKept: whether an entry is not counted, and never removed.
     mutating func forgetEarliest(
         beyond limit: Int, but isKept: (Key) -> Bool = { _ in false }, by moment: (Value) -> Instant
     ) {

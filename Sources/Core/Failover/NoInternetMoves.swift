@@ -8,12 +8,12 @@ struct NoInternetMoves: Hashable, Sendable {
     private var turns = 0
     private var siblings = 0
 
-    /// Names are free to take.
+    /// Limit of `siblings`, because anyone can copy a name.
     private static let mostSiblings = 3
     private static let waits = BackOff(first: .seconds(20), last: .seconds(3600))
 
     /// - Parameters:
-    ///   - isAgain: whether there was no internet before.
+    ///   - isAgain: whether the target had no internet before.
     ///   - isSibling: whether it is another access point of the network in use.
     mutating func moved(again isAgain: Bool, toSibling isSibling: Bool) {
         turns += isAgain ? 1 : 0

@@ -1,6 +1,6 @@
 import AgentModel
 
-/// What is held against a network, or one of its access points, for a while.
+/// A penalty of a network, or one of its access points, for a while.
 struct Penalty: Hashable {
     private(set) var failure: JoinFailure
     /// Failures of this kind in a row, and of any kind.
@@ -19,9 +19,9 @@ struct Penalty: Hashable {
     /// Counts one more failure.
     ///
     /// - Parameters:
-    ///   - isDecisive: it takes no second one.
+    ///   - isDecisive: whether one failure is enough.
     ///   - isFailedMove: a link that worked was given up for it, which must not happen often.
-    ///   - isSpared: there is nothing else to join, so it blocks nothing.
+    ///   - isSpared: whether there is nothing else to join, so that it blocks nothing.
     /// - Returns: whether it leads to a block.
     mutating func strike(
         _ failure: JoinFailure, isDecisive: Bool = false, isFailedMove: Bool = false, isSpared: Bool = false,
@@ -34,7 +34,7 @@ struct Penalty: Hashable {
         // After a block one more failure renews it.
         let rule = failure.rule(in: settings) ?? (strikes: .max, wait: settings.transientBlock)
         let isDecided = isDecisive || isFailedMove || count > 0 || strikes >= rule.strikes
-        // Failures of several kinds that add up say nothing certain of the last one.
+        // Failures of several kinds do not prove the last one.
         guard isDecided || failures >= settings.transientStrikes else { return false }
         let isForMove = isFailedMove && !failure.isOfTheCredential
         let waits = isForMove ? settings.failedMoveBlock : isDecided ? rule.wait : settings.transientBlock
@@ -61,8 +61,7 @@ struct Penalty: Hashable {
     /// Ends it early. The next failure is judged as if there had been no pardon.
     mutating func pardon(at now: Instant) { until = until.map { min($0, now) } }
 
-    /// Whether a new observation is reason enough to end it: a signal that was too weak then may do now, but a key does
-    /// not become right by getting closer.
+    /// Whether a new observation ends it: a signal that was too weak may do now, but a wrong key stays wrong.
     func isOutdated(by bss: BSS, settings: PolicySettings) -> Bool {
         guard !failure.isOfTheCredential, let signal else { return false }
         return bss.signal >= signal + settings.unblockGain
@@ -76,9 +75,9 @@ struct Penalties: Hashable {
         case join
         /// It has no internet, or a login page: it ranks last.
         case internet
-        /// An access point failed that its key has not opened: all such rank later.
+        /// An unverified access point failed: all unverified ones rank later.
         case unverified
-        /// It failed, also where nothing else can be joined: the next try waits, and so do unverified access points.
+        /// It failed: the next try waits, even where nothing else can be joined. Unverified access points wait apart.
         case retry, unverifiedRetry
     }
 
@@ -131,18 +130,18 @@ extension JoinFailure {
     /// Whether it says anything about the network, and not only about the device or the app.
     var isOfTheNetwork: Bool { rule(in: PolicySettings()) != nil }
 
-    /// Whether it is about what both ends know of each other, which no signal makes better.
+    /// Whether it concerns the credential, which no signal improves.
     var isOfTheCredential: Bool { self == .wrongKey || self == .certificateRefused }
 
     /// Whether another access point of the same network may well do better.
     var isOfTheAccessPoint: Bool { isOfTheNetwork && ![.noAddress, .captive, .noInternet].contains(self) }
 
-    /// How many in a row it takes for a penalty, and how long that lasts; nil where it is not the network's fault: an
-    /// access point that is less secure may be another's that bears the name.
+    /// Failures in a row for a penalty, and its duration; nil where it is not the network's fault. A less secure access
+    /// point may be another's with the same name.
     fileprivate func rule(in settings: PolicySettings) -> (strikes: Int, wait: BackOff)? {
         switch self {
         case .wrongKey: (settings.wrongKeyStrikes, settings.wrongKeyBlock)
-        // No lost frame makes a certificate another one.
+        // Lost frames do not change a certificate.
         case .certificateRefused: (1, settings.wrongKeyBlock)
         case .accessPointFull: (1, settings.fullBlock)
         case .noAddress: (settings.noAddressStrikes, settings.noAddressBlock)

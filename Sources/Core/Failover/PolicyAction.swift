@@ -2,34 +2,34 @@ import AgentModel
 
 /// Everything that the policy wants done. The runner carries it out and answers with events.
 public enum PolicyAction: Sendable, Equatable, Codable {
-    /// Leave what is joined, if anything is, and join this. Replaces an earlier order that has not ended.
+    /// Leave the current network, if any, and join this. Replaces an earlier order that has not ended.
     case join(LinkTarget)
-    /// Be joined to nothing.
+    /// Leave the current network, and join none.
     case leave
     /// Join this with the spare station, and leave the link in use as it is. Replaces an earlier such order.
     case joinBeside(LinkTarget)
-    /// The link of the spare station with this epoch is the link in use from now on, however far it has come. The one
-    /// before is left, after a while if it lives.
+    /// Use the spare station's link with this epoch from now on, however far it has come. Leave the previous one, after
+    /// a while if it lives.
     case useSuccessor(epoch: UInt64)
-    /// Give up what was joined beside with this epoch. The link in use stays as it is.
+    /// Give up the spare station's link with this epoch. The link in use stays as it is.
     case leaveSuccessor(epoch: UInt64)
     case scan(ScanOrder)
     /// End the scan that is under way: the radio is needed for something better.
     case cancelScan
     /// Measure the signal of the current link; nil ends it.
     case watchSignal(SignalWatch?)
-    /// Find out whether the link with this epoch leads to what the device needs, and say so in time. Only asked for
-    /// where `PolicySettings.validation` is set.
+    /// Probe the link with this epoch for internet access, and report in time. Only ordered where
+    /// `PolicySettings.validation` is set.
     case probe(epoch: UInt64, within: Duration)
     case bringInterfaceUp
-    /// For the history: what was decided, and why.
+    /// Add this decision to the history.
     case record(PolicyDecision)
-    /// To be stored durably before the actions that follow are carried out.
+    /// Store this durably before carrying out the actions that follow.
     case store(StoreWrite)
-    /// How the commanded switch with this number goes.
+    /// Report the progress of the commanded switch with this number.
     case switchProgress(id: UInt64, SwitchProgress)
 
-    // The names in a record of what has no label.
+    // Names of unlabelled values in a record.
     private enum JoinCodingKeys: String, CodingKey { case _0 = "target" }
     private enum JoinBesideCodingKeys: String, CodingKey { case _0 = "target" }
     private enum ScanCodingKeys: String, CodingKey { case _0 = "order" }
@@ -44,15 +44,15 @@ public struct LinkTarget: Hashable, Sendable, Codable {
     public let network: NetworkID
     /// The access point to join; nil for any of the network's.
     public let bssid: BSSID?
-    /// Channels to look for it on. Empty if it is not known where it is.
+    /// Channels to look for it on; empty if unknown.
     public let frequencies: [Frequency]
     /// The security that the access point was seen to offer; nil for any of the network's.
     public let offer: Security?
-    /// Comes back with the outcome, so that an answer to an earlier order is known as such.
+    /// Returned with the outcome, to recognize answers to earlier orders.
     public let epoch: UInt64
-    /// Whether it is to be joined without a scan, for the radio does none.
+    /// Whether to join it without a scan, because the radio refuses scans.
     public var isUnseen: Bool { unseen ?? false }
-    /// Nil instead of false, which records leave out.
+    /// Nil for false, so that records omit it.
     private let unseen: Bool?
 
     public init(
@@ -73,9 +73,9 @@ public struct LinkTarget: Hashable, Sendable, Codable {
 }
 
 public struct ScanOrder: Hashable, Sendable, Codable {
-    /// Comes back with the result.
+    /// Returned with the result.
     public let id: UInt64
-    /// Channels to scan; all that are allowed if it is empty.
+    /// Channels to scan; empty for all allowed ones.
     public let frequencies: [Frequency]
     /// Hidden networks to call by name.
     public let ssids: [SSID]
@@ -91,15 +91,15 @@ public struct ScanOrder: Hashable, Sendable, Codable {
     public enum Reason: String, Sendable, CaseIterable, Codable {
         /// Nothing is joined: find something to join.
         case offline
-        /// All is well: find out where the other networks are, before that is needed.
+        /// The link is fine: find the other networks before they are needed.
         case unseen = "survey"
         /// The link is weak: find something better.
         case weak
-        /// The link leads nowhere: find something that does.
+        /// The link has no internet access: find one that has.
         case unusable
         /// The device is not in the network that it belongs in: is that one back?
         case preferred
-        /// Another network is to stand by: which can?
+        /// Find a network to stand by.
         case standby
         /// A commanded switch joins only what it sees.
         case commanded
@@ -108,11 +108,11 @@ public struct ScanOrder: Hashable, Sendable, Codable {
 
 /// How to measure the signal of the link.
 public struct SignalWatch: Hashable, Sendable, Codable {
-    /// In dBm. The kernel tells when the signal falls below it or rises above it, where the driver can.
+    /// Threshold in dBm. The kernel reports when the signal crosses it, where the driver can.
     public let threshold: Int
-    /// How often to measure besides.
+    /// Interval of measurements besides.
     public let interval: Duration
-    /// How often to measure where the driver cannot watch the threshold by itself.
+    /// Interval of measurements where the driver cannot watch the threshold.
     public let unsupervisedInterval: Duration
 
     public init(threshold: Int, interval: Duration, unsupervisedInterval: Duration) {
@@ -124,7 +124,7 @@ public struct SignalWatch: Hashable, Sendable, Codable {
 
 /// State that the policy wants remembered over a restart.
 public enum StoreWrite: Hashable, Sendable, Codable {
-    /// The commanded switch with this number has ended. Committed, its target is the network that the device belongs
+    /// The commanded switch with this number has ended. If committed, its target is the network that the device belongs
     /// in.
     case switchEnded(id: UInt64, isCommitted: Bool)
 }
@@ -134,9 +134,9 @@ public enum SwitchProgress: Hashable, Sendable, Codable {
     case accepted
     case joining
     case waitingForAddress
-    /// Address and route are there; does the network lead to what the device needs?
+    /// Address and route are there, and internet access is being checked.
     case validating
-    /// The network is up, and the app has to say so over it.
+    /// The network is up, and the app has to confirm over it.
     case waitingForConfirmation
     /// The device is online on the network it was sent to.
     case committed

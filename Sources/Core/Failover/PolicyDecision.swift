@@ -1,6 +1,6 @@
 import AgentModel
 
-/// One thing that the policy decided, with what it knew at the time.
+/// A decision of the policy, with what it knew at the time.
 public struct PolicyDecision: Hashable, Sendable, Codable {
     public let at: Instant
     public let kind: Kind
@@ -12,7 +12,7 @@ public struct PolicyDecision: Hashable, Sendable, Codable {
     public let cause: Cause
     /// Signal of the link that was left or kept, in dBm, where there was one.
     public let signal: Int?
-    /// Every known network, best first, and what was held for or against it.
+    /// Every known network, best first, with its verdict.
     public let considered: [Consideration]
     /// Why the move is worth it; nil where the device had no link, or no choice.
     public let costs: Costs?
@@ -71,11 +71,11 @@ public struct PolicyDecision: Hashable, Sendable, Codable {
         case search
         /// The link is bad, and nothing better is in range.
         case stay
-        /// Link and address are there, but the network leads nowhere.
+        /// Link and address are there, but the network has no internet access.
         case unusable
-        /// A network leads to what the device needs, which it did not before.
+        /// A network has internet access again.
         case usable
-        /// The device sets out to join a network beside the one in use, which is to stand by.
+        /// The device sets out to join a network beside the one in use, to stand by.
         case standby
     }
 
@@ -87,9 +87,9 @@ public struct PolicyDecision: Hashable, Sendable, Codable {
         /// The link is getting weaker so fast that it will soon be critical.
         case fading
         case critical
-        /// Frames are lost on it at whatever signal: something drowns its channel.
+        /// Frames are lost at any signal: interference on the channel.
         case congested
-        /// Its access point has said that it will end the link, or wishes that the device moves.
+        /// Its access point has announced the end of the link, or asks the device to move.
         case steered
         /// Access points have asked the device to move too often.
         case steeredTooOften
@@ -133,14 +133,14 @@ public struct PolicyDecision: Hashable, Sendable, Codable {
         /// Good enough, but another one ranks higher.
         case outranked
         case notSeen
-        /// Only access points that are not joined bear its name in range.
+        /// Only refused access points with its name are in range.
         case refused(JoinFailure)
-        /// Its signal is below the floor.
+        /// Its signal is below `minimumSignal`.
         case belowFloor
-        /// Not enough better than the current link: by this many dB.
+        /// Its gain over the current link, in dB, is too small.
         case withinMargin(Int)
         case blocked(JoinFailure, until: Instant)
-        /// It was found to lead nowhere, and is not tried again before.
+        /// It has no internet access, and is not tried again before this time.
         case unusable(JoinFailure, until: Instant)
 
         private enum RefusedCodingKeys: String, CodingKey { case _0 = "failure" }
@@ -198,8 +198,8 @@ extension PolicyDecision {
 extension PolicyDecision.Cause {
     fileprivate var isFailure: Bool { if case .failure = self { true } else { false } }
 
-    /// Why, as the end of a sentence.
-    /// - Parameter signal: in dBm, if it is to be told.
+    /// The reason, as the end of a sentence.
+    /// - Parameter signal: signal in dBm; nil to leave it out.
     fileprivate func explanation(signal: Int?) -> String {
         let level = signal.map { " at \($0) dBm" } ?? ""
         return switch self {

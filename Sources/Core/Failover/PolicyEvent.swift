@@ -1,33 +1,33 @@
 import AgentModel
 
-/// Everything that the policy hears of. It knows nothing else.
+/// Everything that the policy learns. It knows nothing else.
 public enum PolicyEvent: Sendable, Equatable, Codable {
-    /// The settings that count from now on. Contradictory ones change nothing, and whether links are probed at all
-    /// stays. Kept apart, for it would make every event as large as itself.
+    /// New settings. Contradictory ones are ignored, and probes stay on or off. Indirect, because it would make every
+    /// event as large as itself.
     indirect case settings(PolicySettings)
     /// The networks that may be joined from now on; the whole list, in the order of preference.
     case networks([KnownNetwork])
-    /// The channel of a network when the device ran last: the first place to look for it.
+    /// The channel of a network in the agent's last run: the first place to look for it.
     case remembered(NetworkID, Frequency)
     /// An access point completed a handshake with this network's key when the device ran before; the latest comes
     /// first.
     case verified(NetworkID, BSSID)
     /// The interface went up or down, or came or went.
     case interface(isUp: Bool)
-    /// wpa_supplicant answers, or does not answer any more.
+    /// Whether wpa_supplicant answers.
     case supplicant(isAvailable: Bool)
-    /// Whether another network can be joined beside the link in use: with a second station, which is ready, and which
-    /// the hardware lets be on another channel at the same time.
+    /// Whether another network can be joined beside the link in use: a second station is ready, and the hardware allows
+    /// it another channel at the same time.
     case spare(isReady: Bool)
-    /// The other interface that carries the device's traffic; nil if Wi-Fi is the only way out.
+    /// The other interface that carries the device's traffic; nil if Wi-Fi does.
     case otherUplink(Uplink?)
-    /// Whether a user is at the setup access point, on a radio that would have to leave it to join anything: then
-    /// only what is commanded is joined.
+    /// Whether a user is at the setup access point and the radio cannot join at the same time. Then only commanded
+    /// joins are allowed.
     case held(Bool)
     /// The agent found the device connected already when it started.
     case linkFound(NetworkID, AccessPoint)
-    /// The agent was restarted in the middle of the commanded switch with this number: the device belongs back where it
-    /// came from, if that is still known. Its target is nil where that is not known any more.
+    /// The agent was restarted during the commanded switch with this number: the device belongs back where it came
+    /// from, if known. The target is nil if unknown.
     case interrupted(id: UInt64, target: NetworkID?, cameFrom: NetworkID?)
 
     /// A scan ended well: the policy's own, with its number, or another program's.
@@ -35,41 +35,41 @@ public enum PolicyEvent: Sendable, Equatable, Codable {
     /// The policy's own scan could not be done or was aborted.
     case scanFailed(id: UInt64)
     /// The radio refused the policy's own scan, or did not end it.
-    /// - Parameter joinsUnseen: whether it looks for a network by itself when it is to join one.
+    /// - Parameter joinsUnseen: whether the radio can join a network without a scan.
     case scanRefused(id: UInt64, joinsUnseen: Bool)
 
     /// The join with this epoch has reached the access point and the handshake is done.
     case associated(epoch: UInt64, AccessPoint)
     case joinFailed(epoch: UInt64, JoinFailure)
-    /// The current link is gone, without the policy having asked for it.
+    /// The current link is gone, without an order of the policy.
     case linkLost(LinkEnd = .other)
     /// The link with this epoch, which is being made beside the one in use, is gone.
     case successorLost(epoch: UInt64)
     /// Whether the current link has an address and a route.
     case address(isReady: Bool)
-    /// The same of the link with this epoch, which is being made beside the one in use.
+    /// Whether the link with this epoch, which is being made beside the one in use, has an address and a route.
     case successorAddress(epoch: UInt64, isReady: Bool)
-    /// A measurement of the current link, in dBm.
+    /// Signal of the current link in dBm.
     case signal(Int)
-    /// The share of frames that the current link has lost since it was measured before, 0 to 100 percent, whatever its signal is.
+    /// Frames that the current link lost since the last sample, at any signal, 0 to 100 percent.
     case loss(percent: Int)
-    /// The access point of the current link says that it will end it, in that time.
+    /// The current access point will end the link within this time.
     case disassociationImminent(within: Duration)
-    /// It wishes that the device moves to another access point of the network.
+    /// The current access point asks the device to move to another one of the network.
     case transitionRequested
-    /// It names another access point of the network, and the channel that this is on.
+    /// The current access point names another one of the network, and its channel.
     case neighbour(BSSID, Frequency)
     /// The result of the probe of the link with this epoch.
     ///
-    /// `.online` counts unasked as well where there is a doubt: what answers is there.
+    /// `.online` also counts without a probe while the link is doubted.
     case probed(epoch: UInt64, ProbeResult)
     /// A destination that was reached over the link with this epoch has gone silent or broken off.
     case doubted(epoch: UInt64)
-    /// A provider is signing in over the link with this epoch, and reports the result with `.probed`, by then at the
+    /// A provider is signing in over the link with this epoch. It reports the result with `.probed`, by `until` at the
     /// latest.
     case signingIn(epoch: UInt64, until: Instant)
-    /// The probe of the link with this epoch was not made, because the budget allows no question before then or the
-    /// network is metered. It says nothing, for or against.
+    /// The probe of the link with this epoch was not made, because the network is metered or the budget allows none
+    /// before `until`. It says nothing, for or against.
     case postponed(epoch: UInt64, until: Instant)
 
     /// A user or an app wants the device on this network. With `confirmWithin` the switch stands only if `.confirmed`
@@ -79,9 +79,9 @@ public enum PolicyEvent: Sendable, Equatable, Codable {
     case confirmed(id: UInt64)
     /// The machine was asleep until now, so what was measured before is old.
     case resumed
-    /// A moment that the policy asked to be woken at has come.
+    /// `nextWake` has come.
     case tick
-    /// The agent ends: nothing is wanted any more, and the link stays as it is.
+    /// The agent ends: no action follows, and the link stays as it is.
     case stop
 
     // The names in a record. Three cases have newer names than their records.
@@ -95,7 +95,7 @@ public enum PolicyEvent: Sendable, Equatable, Codable {
         case transitionRequested = "askedToMove"
     }
 
-    // The names in a record of what has no label.
+    // Names of unlabelled values in a record.
     private enum SettingsCodingKeys: String, CodingKey { case _0 = "settings" }
     private enum NetworksCodingKeys: String, CodingKey { case _0 = "networks" }
     private enum RememberedCodingKeys: String, CodingKey { case _0 = "network", _1 = "frequency" }
@@ -120,7 +120,7 @@ public enum LinkEnd: String, Sendable, CaseIterable, Codable {
     case ownDoing = "own"
     /// Its access point is not heard any more, and answers nothing.
     case silence = "silent"
-    /// Its access point, or unknown.
+    /// The access point, or an unknown cause.
     case other
 }
 
@@ -137,7 +137,7 @@ public enum ProbeResult: String, Sendable, CaseIterable, Codable {
 /// The access point that the device is associated with.
 public struct AccessPoint: Hashable, Sendable, Codable {
     public let bssid: BSSID
-    /// Nil where neither a scan nor the driver told.
+    /// Nil if neither a scan nor the driver reported it.
     public let frequency: Frequency?
 
     public init(bssid: BSSID, frequency: Frequency?) {
@@ -161,10 +161,10 @@ extension [PolicyEvent] {
 extension PolicyEvent {
     fileprivate var stage: Int {
         switch self {
-        // Before what may order a scan: one that there is another uplink for is not wanted.
+        // Before events that may order a scan: with another uplink none is wanted.
         case .otherUplink(.some): 0
         case .settings: 1
-        // Before what may leave the link: the newest measurement says whether there is a reason to.
+        // Before events that may leave the link: the newest measurement shows whether there is a reason.
         case .signal, .loss: 2
         case .otherUplink(nil): 3
         case .networks: 4
@@ -199,6 +199,6 @@ extension PolicyEvent {
         }
     }
 
-    /// Between two events of a kind anything will do that is the same every time.
+    /// Orders events of one kind. Any order will do that is always the same.
     fileprivate var tieBreak: String { String(reflecting: self) }
 }

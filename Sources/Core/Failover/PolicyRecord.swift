@@ -1,12 +1,12 @@
 import AgentModel
 
-/// What one run of the agent recorded, from its start to its end.
+/// The record of one run of the agent, from its start to its end.
 public struct RecordedRun: Sendable, Equatable {
     /// The agent's version.
     public let agent: String
     public let settings: PolicySettings
     public internal(set) var steps: [Step] = []
-    /// Why nothing can be said of what followed; nil where the run is there to its end.
+    /// Why the record is incomplete; nil if it is complete.
     public internal(set) var end: End?
 
     /// One event and what the policy wanted done.
@@ -19,7 +19,7 @@ public struct RecordedRun: Sendable, Equatable {
     }
 
     public enum End: Sendable, Equatable {
-        /// The disk was too slow: so many events and what they led to are missing.
+        /// The disk was too slow: so many steps are missing.
         case gap(line: Int, missed: Int)
         /// The file had reached its limit.
         case full
@@ -48,12 +48,12 @@ public struct RecordError: Error, Equatable, CustomStringConvertible {
         /// It is a folder, a pipe or a device.
         case notAFile
         case tooLarge(maximum: Int)
-        /// Where in the file, and a sentence about it.
+        /// The line, and a sentence about the fault.
         case malformed(line: Int, String)
         /// A record of another version of the format.
-        /// - Parameter agent: the version of the agent that recorded it, where it tells.
+        /// - Parameter agent: the version of the agent that recorded it, if stated.
         case unsupportedVersion(line: Int, String, agent: String?)
-        /// It has room for nothing more.
+        /// The file has reached its limit.
         case full(limit: Int)
     }
 
@@ -84,10 +84,10 @@ package enum RecordLine: Codable, Equatable {
     case full
 
     package static let format = 6
-    /// The most bytes that a line has.
+    /// Maximum length of a line in bytes.
     static let longest = 512 * 1024
 
-    /// The line with its line feed. A step that cannot be written is one that is missing.
+    /// The line with its line feed. A step that cannot be written counts as missing.
     package var text: [UInt8] {
         let text = (try? OutsideJSON.encode(self)) ?? Array(#"{"gap":{"missed":1}}"#.utf8)
         return text + [UInt8(ascii: "\n")]
@@ -112,7 +112,7 @@ package enum RecordLine: Codable, Equatable {
         }
     }
 
-    /// Why a line is none of a record.
+    /// Why a line is not part of a record.
     enum Fault: Error, Equatable {
         /// A sentence about it.
         case malformed(String)
@@ -121,7 +121,7 @@ package enum RecordLine: Codable, Equatable {
         case retired
     }
 
-    /// An SSID in an access point in a consideration of a decision, from the line's own object.
+    /// Depth of an SSID in an access point in a consideration of a decision, from the line's own object.
     private static let nesting = 12
 
     private static func sentence(_ error: any Error) -> String {
@@ -132,7 +132,7 @@ package enum RecordLine: Codable, Equatable {
             // Foundation's decoder does not say which number does not fit.
             if member.isEmpty, case .dataCorrupted = error { return "the line has a number that is out of its range" }
             guard !member.isEmpty else { return "the line is not a run, step, gap or full" }
-            // The names of members are the types', but for those of settings, which are the file's.
+            // Member names come from the types, but those of settings from the file.
             let name = String(member.prefix(80)).printable
             switch error {
             case .typeMismatch(is PolicyEvent.Type, _): return "\(name) is not an event of the policy"
@@ -186,13 +186,13 @@ extension PolicyEvent {
     /// Its name in a record.
     package var name: String { String("\(self)".prefix { $0 != "(" }) }
 
-    /// Far beyond any signal, and far from where reckoning with it could overflow.
+    /// Whether a signal cannot overflow in calculations. The range is far beyond any signal.
     fileprivate var hasPossibleSignal: Bool {
         if case .signal(let signal) = self { (-1_000_000...1_000_000).contains(signal) } else { true }
     }
 }
 
-// The compiler's conformances of events and actions have lengths of time in milliseconds by these.
+// Durations in milliseconds, for the synthesized conformances of events and actions.
 
 extension KeyedEncodingContainer {
     mutating func encode(_ duration: Duration, forKey key: Key) throws {
@@ -205,7 +205,7 @@ extension KeyedEncodingContainer {
 }
 
 extension KeyedDecodingContainer {
-    /// Far beyond any wait, and far from where adding it to a moment could overflow.
+    /// Longest duration in milliseconds: far beyond any wait, and too short to overflow a moment.
     private static var longest: Int64 { 1 << 50 }
 
     func decode(_: Duration.Type, forKey key: Key) throws -> Duration {

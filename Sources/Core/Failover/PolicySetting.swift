@@ -8,7 +8,7 @@ public struct PolicySetting: Sendable {
     public let name: String
     private let access: Access
 
-    /// Whether 0 contradicts itself.
+    /// Whether the value must be above 0.
     private let isPositive: Bool
 
     private enum Access: Sendable {
@@ -33,13 +33,13 @@ public struct PolicySetting: Sendable {
     /// Whether it is a part of `validation`, which is on as soon as one of them is set.
     private var isOfValidation: Bool { name.hasPrefix("validation.") }
 
-    /// The setting with this name, or with a name that it had in the version before.
+    /// The setting with this name, or with its name in the previous version.
     public static func named(_ name: some StringProtocol) -> PolicySetting? {
         let name = presentName(of: name) ?? String(name)
         return all.first { $0.name == name } ?? (isRemoved(name) ? Self(name, .removed) : nil)
     }
 
-    /// A sentence for the user of a setting of the version before; nil for any other name.
+    /// A sentence for the user about a name of the previous version; nil for any other name.
     public static func warning(about name: some StringProtocol) -> String? {
         if isRemoved(String(name)) {
             return "the setting \(name) has no effect any more; the next version refuses it"
@@ -100,7 +100,7 @@ extension PolicySetting {
         }
     }
 
-    /// The problem of a value that makes no sense by itself; nil if it does.
+    /// The problem of a value that makes no sense alone; nil if it does.
     func contradiction(in settings: PolicySettings) -> PolicySettings.Contradiction? {
         let problem: String? =
             switch access {
@@ -119,9 +119,9 @@ extension PolicySetting {
         return part == \.last && wait.last < wait.first ? "is shorter than the first wait" : nil
     }
 
-    /// Whether the values of several settings agree is for `PolicySettings.contradiction` to say.
+    /// Sets the value. `PolicySettings.contradiction` checks whether several settings agree.
     /// - Parameter text: `10`, `10dB`, `-70`, `-70dBm`, `90s`, `1h30m`, `on`.
-    /// - Returns: false where `text` is no such value, and nothing is set then.
+    /// - Returns: false if `text` is not such a value. Then nothing is set.
     public func set(_ text: some StringProtocol, in settings: inout PolicySettings) -> Bool {
         switch access {
         case .isOn(let path): assign(["on": true, "off": false][String(text)], to: path, in: &settings)
@@ -154,7 +154,7 @@ extension PolicySetting.Quantity {
         }
     }
 
-    /// The unit may be left out.
+    /// Reads a number. The unit may be left out.
     fileprivate func number(_ text: some StringProtocol) -> Int? {
         let (unit, range) =
             switch self {
@@ -169,7 +169,7 @@ extension PolicySetting.Quantity {
 }
 
 extension PolicySetting {
-    /// Every setting there is: one that was left out could make a replay decide otherwise for no reason that it knows.
+    /// Every setting. One that is missing could change a replay without a visible reason.
     public static let all: [PolicySetting] =
         signals.map { Self($0, .number(.signal, $1)) }
         + decibels.map { Self($0, .number(.decibels, $1)) }
@@ -251,13 +251,13 @@ extension PolicySettings {
 }
 
 extension PolicySettings: Codable {
-    /// Reads an object with settings by their names; the others are as they come.
-    /// - Throws: `DecodingError` for a name or a value that is none.
+    /// Reads an object with settings by their names; the others keep their defaults.
+    /// - Throws: `DecodingError` for an unknown name or an invalid value.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         self.init()
-        // In their order, for the parts of `validation` count only once it is on.
-        // Recordings of format 6 have old names as well.
+        // In the order of `all`, because parts of `validation` count only once it is on. Recordings of format 6 have
+        // old names as well.
         let members = try container.decode([String: String].self)
         var values = Dictionary(members.map { (PolicySetting.named($0.key)?.name ?? $0.key, $0.value) }) { $1 }
         for setting in PolicySetting.all {

@@ -9,7 +9,7 @@ public struct PolicySettings: Hashable, Sendable {
         public var weak: Int
         /// Below this the link is about to break.
         public var critical: Int
-        /// A network below this is no candidate to leave a living link for.
+        /// A living link is not left for a network below this.
         public var minimumSignal: Int
 
         public init(weak: Int, critical: Int, minimumSignal: Int) {
@@ -24,19 +24,19 @@ public struct PolicySettings: Hashable, Sendable {
 
     /// How much stronger than the current link another network must be to be worth the switch, in dB.
     public var margin = 8
-    /// The same for another access point of the network, from a link that is about to lose frames: there 1 dB is a twelfth of them.
+    /// The margin in dB while the link loses frames: 1 dB is a twelfth of them.
     public var roamMargin = 2
     /// A weak link is fine again when it is this many dB above weak.
     public var recovery = 2
 
-    /// How often the signal is measured while the kernel's own watch says it is fine, the same where the kernel cannot
-    /// watch, and while it is in doubt.
+    /// Intervals of signal samples: on a fine link that the kernel watches, where the kernel cannot watch, on a link in
+    /// trouble, and on one that is about to break.
     public var calmSampling = Duration.seconds(10)
     public var unsupervisedSampling = Duration.seconds(10)
     public var alertSampling = Duration.milliseconds(2500)
     public var criticalSampling = Duration.milliseconds(1000)
 
-    /// A link that has been weak for this long, with nothing better about, is measured and scanned for less often.
+    /// A link that has been weak for this long, with nothing better in range, is measured and scanned for less often.
     public var patienceAfter = Duration.seconds(300)
 
     /// How long a command waits for wpa_supplicant and the interface, which may be starting as well.
@@ -45,45 +45,45 @@ public struct PolicySettings: Hashable, Sendable {
     public var stayAfterCommand = Duration.seconds(600)
     /// A living link is not left again sooner than this after the last switch.
     public var betweenSwitches = Duration.seconds(10)
-    /// At most `switchLimit` living links are left for another network within `switchLimitWindow`, and `roamLimit` for another access
-    /// point of their own: that keeps address and connections.
+    /// Within `switchLimitWindow` at most `switchLimit` living links are left for another network, and `roamLimit` for
+    /// another access point of the same one, which keeps address and connections.
     public var switchLimit = 6
     public var roamLimit = 12
     public var switchLimitWindow = Duration.seconds(240)
 
-    /// Whether the device returns by itself to its preferred network.
+    /// Whether the device returns automatically to its preferred network.
     public var returnsToPreferred = true
     /// Whether another network stands by wherever one can.
     public var keepsStandby = false
-    /// How long a link that was left for one beside it stays.
+    /// How long a link stays after it was left for one beside it.
     public var spareGrace = Duration.seconds(30)
-    /// While the device is not in its preferred network, it scans for that one: every `first` at the beginning, and
-    /// less often as time goes on, but at least every `last`.
+    /// Interval of scans for the preferred network while the device is not in it: `first` at the beginning, growing
+    /// with time, at most `last`.
     public var preferredScan = BackOff(first: .seconds(4), last: .seconds(60))
-    /// The device returns to it when every scan found it good for this long.
+    /// The device returns to the preferred network when scans found it good for this long.
     public var preferredConfirmation = Duration.seconds(30)
-    /// It is good this many dB above where it would be weak.
+    /// The preferred network is good this many dB above weak.
     public var returnHeadroom = 6
-    /// What moves cost beside the time without a link, as the time of an outage: the connections that end with a move, and the
-    /// time until a loss is noticed; and so long away from a good preferred network counts as much as a second of outage.
+    /// Costs beside the time without a link, as the time of an outage: connections that end with a move, and the time
+    /// until a loss is noticed. `preferredWorth` away from a good preferred network costs a second of outage.
     public var movePrice = Duration.milliseconds(500)
     public var lossPrice = Duration.milliseconds(800)
     public var preferredWorth = Duration.seconds(600)
 
-    /// Whether networks are tried for what the device needs, once they are up; nil if nothing can be probed.
+    /// Probes of networks that are up; nil if nothing can be probed.
     public var validation: Validation?
 
-    /// When to probe a link, and how many failures mean that it leads nowhere.
+    /// When to probe a link, and how many failures mean that it has no internet access.
     public struct Validation: Hashable, Sendable {
-        /// From an answer to the next question, while all is well.
+        /// Time from an answer to the next probe, while all is well.
         public var interval = Duration.seconds(30)
-        /// From question to question after a failure, if the answer does not take longer.
+        /// Time from probe to probe after a failure, if the answer does not take longer.
         public var retry = Duration.seconds(1)
-        /// So many of the last five probes; a doubt counts as one of them.
+        /// Failures among the last five probes that suffice. A doubt counts as one.
         public var strikes = 3
         /// A probe that has not ended after this has failed; a working one takes a tenth of a second.
         public var limit = Duration.seconds(3)
-        /// The same while there is a doubt, which has waited for an answer already.
+        /// Limit of a probe while the link is doubted: the doubt has waited for an answer already.
         public var doubtLimit = Duration.seconds(2)
         /// How long the verdict on a login page waits for a sign-in.
         public var signInLimit = Duration.seconds(60)
@@ -95,7 +95,7 @@ public struct PolicySettings: Hashable, Sendable {
     /// for less than `shortLink`.
     public var retry = BackOff(first: .seconds(1), last: .seconds(5))
     public var shortLink = Duration.seconds(2)
-    /// A network that led nowhere is trusted again when it has led somewhere for this long.
+    /// A network that had no internet access is trusted again after it has had it for this long.
     public var usefulProbation = Duration.seconds(3600)
 
     /// The share of air time that scans may take in the long run, in thousandths: on a good link and on a weak one; and
@@ -107,18 +107,18 @@ public struct PolicySettings: Hashable, Sendable {
     /// Scans on a weak link: the first wait, doubling up to the last; and on one that is about to break.
     public var weakScan = BackOff(first: .seconds(20), last: .seconds(160))
     public var criticalScan = BackOff(first: .seconds(5), last: .seconds(10))
-    /// A weak link that got this many dB weaker since the last scan is reason for another.
+    /// A weak link is scanned for again when it is this many dB weaker than at the last scan.
     public var rescanDrop = 3
     public var scanInterval = ScanInterval()
     /// How often to scan.
     public struct ScanInterval: Hashable, Sendable {
-        /// The channels of known networks while disconnected: every `first` at the beginning, and less often as the
-        /// outage goes on, but at least every `last`.
+        /// Channels of known networks while disconnected: `first` at the beginning, growing with the outage, at most
+        /// `last`.
         public var known = BackOff(first: .seconds(1), last: .seconds(10))
-        /// All channels, while the link is good, for networks and access points that were never seen: the waits after
-        /// the first such scan, which takes some seconds in which the link is slow.
+        /// All channels on a good link, for networks and access points never seen: the waits after the first such scan,
+        /// which slows the link for some seconds.
         public var unseen = BackOff(first: .seconds(120), last: .seconds(6 * 3600))
-        /// From coming online to the first such scan.
+        /// Time from coming online to the first such scan.
         public var unseenDelay = Duration.seconds(2)
 
         public init() {}
@@ -126,22 +126,21 @@ public struct PolicySettings: Hashable, Sendable {
 
     /// Scans of all channels while disconnected.
     public var fullScan = BackOff(first: .seconds(10), last: .seconds(30))
-    /// The same after an hour, and where another uplink carries the traffic.
+    /// Interval of full scans after an hour, and where another uplink carries the traffic.
     public var patientFullScan = Duration.seconds(300)
-    /// For this long after a link was lost known channels are scanned every `reconnectScan`, and all channels not at
-    /// all.
+    /// Time after a loss in which known channels are scanned every `reconnectScan`, and all channels not at all.
     public var reconnectWindow = Duration.milliseconds(1500)
     public var reconnectScan = Duration.milliseconds(250)
     /// A scan that has not ended after this is given up.
     public var scanLimit = Duration.seconds(60)
 
-    /// From the order to join until the access point has let the device in.
+    /// Limit from the order to join until the access point has let the device in.
     public var joinLimit = Duration.seconds(20)
-    /// The same for an access point that the network's key has never opened, where it has opened others.
+    /// Join limit for an unverified access point, and for a join without a scan.
     public var unverifiedLimit = Duration.seconds(6)
-    /// From there until there are an address and a route.
+    /// Limit from there until there are an address and a route.
     public var addressLimit = Duration.seconds(15)
-    /// The same where a living link was given up for it, and never longer; dhcpcd as it comes takes 6 to 7 s.
+    /// Upper bound of `addressLimit` after a living link was given up. dhcpcd with its defaults takes 6 to 7 s.
     public var addressLimitAfterLeaving = Duration.seconds(10)
     /// A network seen longer ago than this is looked for again before it is joined.
     public var freshness = Duration.seconds(10)
@@ -151,10 +150,10 @@ public struct PolicySettings: Hashable, Sendable {
     public var transientBlock = BackOff(first: .seconds(10), last: .seconds(300))
     public var fullBlock = BackOff(first: .seconds(30), last: .seconds(300))
     public var noAddressBlock = BackOff(first: .seconds(10), last: .seconds(300))
-    /// A network that led nowhere, or to a login page, is tried again after this.
+    /// A network without internet access, or with a login page, is tried again after this.
     public var noInternetBlock = BackOff(first: .seconds(300), last: .seconds(7200))
     public var captiveBlock = BackOff(first: .seconds(600), last: .seconds(7200))
-    /// The same for one that a living link was given up for.
+    /// A network that a living link was given up for in vain is tried again after this.
     public var failedMoveBlock = BackOff(first: .seconds(60), last: .seconds(7200))
     /// How many failures of a kind in a row it takes to block a network.
     public var wrongKeyStrikes = 2
@@ -162,13 +161,12 @@ public struct PolicySettings: Hashable, Sendable {
     public var noAddressStrikes = 2
     /// A block made for a transient failure ends early when the network is this many dB stronger than it was then.
     public var unblockGain = 5
-    /// A network that scans looked for in vain for this long and that is there again gets another chance, whatever it
-    /// did.
+    /// A network that scans did not find for this long gets another chance when it is back, whatever it did.
     public var reappearance = Duration.seconds(20)
-    /// If all networks in range are blocked, the best one is tried all the same, at these intervals.
+    /// If all networks in range are blocked, the one tried longest ago is tried anyway, at these intervals.
     public var lastResort = BackOff(first: .seconds(30), last: .seconds(300))
 
-    /// A wake-up that comes later than this was slept over.
+    /// A wake-up later than this means that the machine slept.
     public var sleepSuspicion = Duration.seconds(60)
     /// An interface that another program took down is brought up again after this.
     public var interfaceGrace = Duration.seconds(30)
@@ -192,7 +190,7 @@ extension PolicySettings {
         public var description: String { "\(setting) \(problem)" }
     }
 
-    /// Two settings, or three, of which one bounds the other.
+    /// Settings of which one bounds the others.
     public enum Pair: Hashable, Sendable, CaseIterable {
         /// `weak`, `critical` and `minimumSignal` of a band.
         case signal2G, signal5G

@@ -1,28 +1,27 @@
 import AgentModel
 
-/// The way back to the preferred network.
+/// State of the return to the preferred network.
 struct PreferredNetworkReturn: Hashable, Sendable {
-    /// Since when every scan found it good.
+    /// Start of the time in which scans found it good.
     private(set) var goodSince: Instant?
     private var goodScans = 0
     private var misses = 0
-    /// Time for which it has to be good at the least, because of returns that failed.
+    /// Minimum time for which it has to be good, because of failed returns.
     private var wait = Duration.zero
 
     private static let scansNeeded = 3
     private static let longestWait = Duration.seconds(4 * 3600)
-    /// Age from which a link to it was no failure.
+    /// Age from which the end of a link to it does not count as a failure.
     private static let lasting = Duration.seconds(3600)
 
     private func confirmation(_ settings: PolicySettings) -> Duration { max(settings.preferredConfirmation, wait) }
 
-    /// It was not to be had, or the link to it has ended: that must not happen often.
+    /// Delays the next return after a failed join, or after the end of a link to it.
     /// - Parameters:
-    ///   - wait: for which being away costs half as much as that has cost. It is waited for before the next return, and
-    ///     twice as long after every further failure (the rent-or-buy rule; Karlin et al., Competitive snoopy caching,
-    ///     1988).
+    ///   - wait: time in which being away costs half as much as the failure. The next return waits for it, and twice as
+    ///     long after every further failure (the rent-or-buy rule; Karlin et al., Competitive snoopy caching, 1988).
     ///   - time: how long the link lasted.
-    ///   - isRepeated: whether a failure before doubles the wait.
+    ///   - isRepeated: whether an earlier failure doubles the wait.
     mutating func failed(paidOffAfter wait: Duration, lasted time: Duration = .zero, isRepeated: Bool = true) {
         self.wait =
             time >= Self.lasting ? .zero : min(Self.longestWait, max(wait, self.wait * (isRepeated ? 2 : 1)))
@@ -48,11 +47,11 @@ struct PreferredNetworkReturn: Hashable, Sendable {
             goodSince = goodSince ?? now
             goodScans += 1
             misses = 0
-            // The last one when the time is over, and not later.
+            // The last scan comes when the time is over, and not later.
             let end = (goodSince ?? now) + confirmation(settings)
             return end > now ? min(end, now + scanInterval(settings)) : now + scanInterval(settings)
         }
-        // One scan does not always show what is there: where it was good, the next one follows at once.
+        // One scan may miss a network: where it was good, the next one follows after 1 s.
         misses += 1
         guard misses > 1 || isGood == false else { return goodSince.map { _ in now + .seconds(1) } }
         (goodSince, goodScans) = (nil, 0)
@@ -74,7 +73,7 @@ extension FailoverPolicy {
     func preferredNetwork(from link: Link) -> NetworkID? {
         guard settings.returnsToPreferred, let preferred, preferred != link.network, otherUplink == nil, command == nil,
             !scanCache.places(of: preferred).isEmpty,
-            // The network in use under another password: whether that is right shows when the link is gone.
+            // The network in use under another password is tried only when the link is gone.
             ssid(preferred) != ssid(link.network)
         else { return nil }
         return preferred
@@ -124,7 +123,7 @@ extension FailoverPolicy {
             price: price(ofMoveTo: preferred) + settings.lossPrice.seconds)
     }
 
-    /// A link was given up for the preferred network, and that was not to be had; or it has refused the device.
+    /// Notes a failed return to the preferred network, or that it refused the device.
     mutating func returnFailed(_ attempt: Attempt, isRepeated: Bool = true) {
         let lost = attempt.leavesALivingLink || !isRepeated ? now - (attempt.began ?? now) : .zero
         preferredReturn.failed(paidOffAfter: wait(payingOff: lost), isRepeated: isRepeated)
@@ -143,8 +142,7 @@ extension FailoverPolicy {
         return all.isEmpty ? nil : all.contains { isGood($0, of: network.id) }
     }
 
-    /// Whether an access point is good with something to spare, for at the threshold it would be left again, and not
-    /// distrusted.
+    /// Whether an access point is not distrusted and well above weak: at the threshold it would be left again.
     private func isGood(_ bss: BSS, of network: NetworkID) -> Bool {
         settings.headroom(bss.signal, on: bss.frequency) >= settings.returnHeadroom
             && !history(of: network).isDistrusted(bss.bssid, at: now)

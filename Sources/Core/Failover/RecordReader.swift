@@ -1,7 +1,7 @@
-/// Reads a record from its bytes. Everything in it is hostile: it may come from anywhere.
+/// Reads a record from untrusted bytes.
 public enum RecordReader {
     /// Reads the runs of a record, in their order.
-    /// - Parameter file: the name that errors have.
+    /// - Parameter file: the name for errors.
     public static func runs(in bytes: [UInt8], of file: String) throws(RecordError) -> [RecordedRun] {
         var reading = Reading(file: file)
         for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
@@ -16,8 +16,8 @@ private struct Reading {
     let file: String
     private var runs: [RecordedRun] = []
     private var line = 0
-    /// A line that made no sense: no harm if it turns out to be the last one of its run, which a power cut has cut
-    /// short. What is left of a line is never a line: its closing bracket is missing.
+    /// A malformed line. It may be the last one of its run, which a power cut has cut short. A part of a line is never
+    /// a line: its closing bracket is missing.
     private var fault: (line: Int, problem: String)?
 
     init(file: String) { self.file = file }
@@ -67,7 +67,7 @@ private struct Reading {
         RecordError(file: file, reason: .malformed(line: fault.line, fault.problem))
     }
 
-    /// The run has no more than was written of it.
+    /// Marks the run as cut at a malformed line, if there is one.
     private mutating func endCut() {
         if let fault, let run = runs.indices.last, runs[run].end == nil { runs[run].end = .cut(line: fault.line) }
         fault = nil

@@ -1,15 +1,15 @@
 import AgentModel
 
-/// A run of scans that the radio refused or did not end, and what is done meanwhile.
+/// A run of scans that the radio refused or did not end.
 ///
 /// Drivers refuse scans for seconds or hours: while they join something, after their firmware has failed, or because
 /// an access point is run on the same radio. That says nothing about any network.
 public struct RefusedScans: Sendable, Hashable {
-    /// How many there were in a row.
+    /// Refused scans in a row.
     public private(set) var count = 0
-    /// When the run began; nil where the last scan was none of such.
+    /// Start of the run; nil if the last scan worked.
     public private(set) var since: Instant?
-    /// No scan is ordered before.
+    /// Time before which no scan is ordered.
     private(set) var pauseEnd: Instant?
     /// Whether the radio joins a network that no scan has shown.
     private(set) var joinsUnseen = false
@@ -17,7 +17,7 @@ public struct RefusedScans: Sendable, Hashable {
     var isReported = false
 
     private static let pauses: [Duration] = [.seconds(1), .seconds(2), .seconds(5), .seconds(10)]
-    /// One alone may be a scan that came while the driver still ended a join.
+    /// Length of a run that counts. One alone may come while the driver still ends a join.
     private static let run = 2
 
     mutating func refused(joinsUnseen: Bool, at now: Instant) {
@@ -27,15 +27,14 @@ public struct RefusedScans: Sendable, Hashable {
         self.joinsUnseen = joinsUnseen
     }
 
-    /// Something has changed: a scan is worth another try now.
+    /// Allows another scan at once, after a change.
     mutating func endPause() { pauseEnd = nil }
 
     /// Whether networks are joined that no scan has shown.
     var isBlind: Bool { joinsUnseen && count >= Self.run }
 }
 
-// While scans are refused the device joins what it knows where that was last seen: the radio's firmware looks for it by
-// itself.
+// While scans are refused the device joins known networks where they were last seen: the radio's firmware finds them.
 extension FailoverPolicy {
     /// The policy's own scan was refused, or has not ended in time.
     mutating func scanRefused(id: UInt64, joinsUnseen: Bool) {
@@ -51,7 +50,7 @@ extension FailoverPolicy {
         scanEnded(id: id, isComplete: false)
     }
 
-    /// When the next network is joined unseen; nil where none is to be.
+    /// When the next network is joined unseen; nil for none.
     var unseenMoment: Instant? {
         guard refusedScans.isBlind, let since = refusedScans.since, let network = nextUnseen else { return nil }
         let tried = triedAt(network)
@@ -62,8 +61,8 @@ extension FailoverPolicy {
 
     private static let scanPatience = Duration.seconds(1)
 
-    /// Network to join without a scan: its channel is known and it has no penalty. It is the one that was tried longest
-    /// ago since scans are refused, the preferred one first.
+    /// Network to join without a scan: its channel is known and it has no penalty. The one tried longest ago since
+    /// scans are refused, the preferred one first.
     private var nextUnseen: NetworkID? {
         let known = networks.map(\.id).filter { !scanCache.places(of: $0).isEmpty && !isBlocked($0, at: now) }
         return (known.filter { $0 == preferred } + known).min { triedUnseen($0) < triedUnseen($1) }
@@ -89,7 +88,7 @@ extension FailoverPolicy {
             .contains { $0.bssid == bssid && quality(of: $0) == .good }
     }
 
-    /// Whether an attempt that was made unseen has shown that its network is there. Else its failure says nothing.
+    /// Whether a failed unseen attempt has shown that its network is there. Otherwise its failure says nothing.
     func saysSomething(_ failure: JoinFailure) -> Bool {
         [.wrongKey, .certificateRefused, .noAddress, .captive, .noInternet].contains(failure)
     }

@@ -1,27 +1,27 @@
 import AgentModel
 
-/// Runs the policy of this build on the events of a recorded run, and tells where it decides otherwise.
+/// Runs the policy of this build on the events of a recorded run, and reports where it decides otherwise.
 ///
-/// A recorded event is an answer to what the recorded policy did. So what follows the first difference is hypothetical:
-/// the world is assumed to go on as recorded, answers are matched to the orders that they fit, and what concerns a
-/// network that this policy is not in is left out.
+/// A recorded event answers what the recorded policy did. So everything after the first difference is hypothetical: the
+/// world goes on as recorded, answers are matched to fitting orders, and events of a network that this policy is not in
+/// are left out.
 public struct Replay: Sendable {
     public private(set) var policy: FailoverPolicy
-    /// Whether a difference has come up, or was looked for by other settings.
+    /// Whether there was a difference, or the settings are not the run's.
     public private(set) var isHypothetical: Bool
-    /// Under settings of its own it does not take over those that the recorded one was given later.
+    /// Whether the settings are not the run's. Then later recorded settings are ignored.
     private let hasOwnSettings: Bool
     private var orders = OrderMatch()
 
     /// The actions for one event, recorded and replayed.
     public struct Outcome: Sendable, Equatable {
         public let step: RecordedRun.Step
-        /// What this policy does.
+        /// This policy's actions.
         public let actions: [PolicyAction]
         public var isDifferent: Bool { step.actions != actions }
     }
 
-    /// - Parameter settings: those of the run, or others to see what they would change.
+    /// - Parameter settings: the run's settings, or others to see what they would change.
     public init(of run: RecordedRun, settings: PolicySettings) {
         policy = FailoverPolicy(settings: settings)
         hasOwnSettings = settings != run.settings
@@ -30,7 +30,7 @@ public struct Replay: Sendable {
 
     /// If the recorded agent wakes the policy later than this, the recorded policy did not want to be woken.
     private static let lateness = Duration.milliseconds(500)
-    /// A policy that always wants to be woken at once is broken, and must not hang its judge.
+    /// Limit of wake-ups before an event: a broken policy must not hang the replay.
     private static let wakeLimit = 10_000
 
     public mutating func handle(_ step: RecordedRun.Step) -> Outcome {
@@ -60,7 +60,7 @@ public struct Replay: Sendable {
 
 /// Matches recorded answers with this policy's orders.
 private struct OrderMatch: Sendable {
-    /// The recorded policy's joins: it can be answered for one that it has replaced by now.
+    /// The recorded policy's joins. An answer may belong to one that was replaced since.
     private var joins: [(epoch: UInt64, network: NetworkID)] = []
     private var recordedNetwork: NetworkID?
     private var join: (epoch: UInt64, network: NetworkID)?
@@ -68,7 +68,7 @@ private struct OrderMatch: Sendable {
 
     private static let capacity = 8
 
-    /// The recorded policy heard this and did that.
+    /// Notes what the recorded policy did.
     mutating func recorded(_ step: RecordedRun.Step) {
         if case .linkFound(let network, _) = step.event { recordedNetwork = network }
         for action in step.actions {
@@ -81,7 +81,7 @@ private struct OrderMatch: Sendable {
         }
     }
 
-    /// This policy did that.
+    /// Notes what this policy did.
     mutating func given(_ action: PolicyAction) {
         switch action {
         case .join(let target): join = (target.epoch, target.network)
@@ -91,7 +91,7 @@ private struct OrderMatch: Sendable {
         }
     }
 
-    /// - Returns: the event as this policy would hear it, or nil if it would not.
+    /// - Returns: the event as this policy would receive it, or nil if it would not.
     mutating func matching(_ event: PolicyEvent, _ network: NetworkID?) -> PolicyEvent? {
         switch event {
         case .associated(let epoch, let accessPoint):

@@ -1,14 +1,14 @@
 import AgentModel
 
-/// The access points that scans have seen of the networks that may be joined, and the channels of each network.
+/// The access points of known networks that scans have seen, and the channels of each network.
 ///
-/// Networks that are not in the list are not kept, so its size is bounded by the known networks:
-/// `accessPointsPerNetwork` each, and those that the network's key has opened, which nothing pushes out.
+/// Other networks are not kept, so the known networks bound its size: `accessPointsPerNetwork` each, and those that the
+/// network's key has opened, which nothing pushes out.
 struct ScanCache {
     static let accessPointsPerNetwork = 8
     static let frequenciesPerNetwork = 4
 
-    /// An access point as it was seen last, and how strong it was the time before.
+    /// An access point as last seen, and its previous signal in dBm.
     private struct Observation {
         var bss: BSS
         var before: Int?
@@ -20,7 +20,7 @@ struct ScanCache {
     /// The channels of each network, the latest first. Outlives the observations: an access point seldom changes its
     /// channel.
     private var frequencies: [NetworkID: [Place]] = [:]
-    /// The only band that the owner permits, of networks that have one.
+    /// The only band that the owner permits, by network.
     private var bands: [NetworkID: Band] = [:]
 
     private struct Place {
@@ -30,7 +30,7 @@ struct ScanCache {
         var isVerified: Bool
     }
 
-    /// A refusal is told for so long: its channel is scanned only when all are, which is after five minutes at times.
+    /// How long a refusal is reported. Its channel is scanned only when all are, sometimes after five minutes.
     static let refusalMemory = Duration.seconds(600)
 
     /// An access point that is not joined although it bears the name of a network of the list.
@@ -39,10 +39,10 @@ struct ScanCache {
         let failure: JoinFailure
     }
 
-    /// Two observations that are this close tell of one signal.
+    /// Longest time between two observations of one signal.
     private static let memory = Duration.seconds(30)
 
-    /// A time stamp from the future would make a observation fresh for ever.
+    /// Notes scan results, except those with a time stamp from the future, which would be fresh for ever.
     ///
     /// - Parameter verified: the access points of each network that its key has opened.
     mutating func note(
@@ -77,7 +77,7 @@ struct ScanCache {
         note(bss.frequency, of: network, isVerified: verified.contains(bss.bssid))
     }
 
-    /// An access point that the device is at has gone to another channel.
+    /// Notes that the device's access point has gone to another channel.
     mutating func moved(_ bssid: BSSID, of network: NetworkID, to frequency: Frequency) {
         if let bss = observations[network]?[bssid]?.bss {
             observations[network]?[bssid]?.bss = BSS(
@@ -88,7 +88,7 @@ struct ScanCache {
         note(frequency, of: network, isVerified: true)
     }
 
-    /// Access points that the key has not opened push nothing out of memory but one another.
+    /// Notes a channel. Access points that the key has not opened push out only one another.
     mutating func note(_ frequency: Frequency, of network: NetworkID, isVerified: Bool) {
         var places = frequencies[network, default: []]
         let known = places.first { $0.frequency == frequency }
@@ -101,7 +101,7 @@ struct ScanCache {
         frequencies[network] = places
     }
 
-    /// The channel of a network before the agent started: later observations count more.
+    /// Notes a channel from before the agent started. Later observations count more.
     mutating func remember(_ frequency: Frequency, of network: NetworkID) {
         guard !places(of: network).contains(frequency), places(of: network).count < Self.frequenciesPerNetwork
         else { return }
@@ -113,7 +113,7 @@ struct ScanCache {
         bands = networks.reduce(into: [:]) { $0[$1.id] = $1.band }
         observations = observations.filter { ids.contains($0.key) }
         refused = refused.filter { ids.contains($0.key) }
-        // Observations are judged anew: a network that asks for more has fewer access points.
+        // Observations are judged again: a network that asks for more has fewer access points.
         for network in networks {
             observations[network.id] = observations[network.id]?.filter { network.matches($0.value.bss) }
             if let bss = refused[network.id]?.bss {
@@ -139,8 +139,7 @@ struct ScanCache {
         refused[network].flatMap { $0.bss.lastSeen >= since ? $0 : nil }
     }
 
-    /// How strong an access point is, in dBm: the mean of its last two observations, if the time before was not long
-    /// before.
+    /// Signal of an access point in dBm: the mean of its last two observations, if the time between them was short.
     func steadySignal(of bss: BSS, in network: NetworkID) -> Int {
         guard let observation = observations[network]?[bss.bssid], let before = observation.before else {
             return bss.signal

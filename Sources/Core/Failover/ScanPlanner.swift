@@ -111,15 +111,15 @@ struct ScanPlanner: Sendable {
 
 /// The air time that scans may take on a living link: it comes in at an even pace, and can be saved up to a limit.
 struct ScanBudget: Hashable, Sendable {
-    /// The time for a scan of one channel, and of all of them until that was measured: the radio returns to its own
-    /// channel in between (Docs/contributor/testing.md).
+    /// Time for a scan of one channel, and of all of them until that was measured. The radio returns to its own channel
+    /// in between (Docs/contributor/testing.md).
     static let channelTime = Duration.milliseconds(100)
     static let firstFullScan = Duration.seconds(6)
-    /// Less is no scan: the answer came from a cache.
+    /// Minimum duration that counts. A faster answer came from a cache.
     private static let shortestFullScan = Duration.seconds(1)
 
     private var fullScan = firstFullScan
-    /// Nil for all that can be.
+    /// Air time saved up; nil for the whole reserve.
     private var saved: Duration?
     private var since: Instant?
 
@@ -146,8 +146,7 @@ struct ScanBudget: Hashable, Sendable {
         return saved >= needed ? nil : max(.seconds(1), (needed - saved) * 1000 / max(1, share))
     }
 
-    /// How long a scan of all channels really took. One that is answered half a second after the order was ordered by
-    /// another program.
+    /// Notes how long a scan of all channels took. One answered within half a second was ordered by another program.
     mutating func measured(_ time: Duration) {
         guard time >= Self.shortestFullScan / 2 else { return }
         fullScan = max(time, Self.shortestFullScan)

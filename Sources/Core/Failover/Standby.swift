@@ -1,13 +1,13 @@
 import AgentModel
 
-// A network on standby (`keepsStandby`): joined beside the one in use, with an address, and found good. The device uses
+// A network on standby (`keepsStandby`): joined beside the one in use, with an address, and validated. The device uses
 // it as soon as it notices a loss.
 extension FailoverPolicy {
     /// Time from coming online to the first search for one: the device has other things to do first.
     static let standbyDelay = Duration.seconds(5)
     /// Time until the next search, by the number of networks in a row that could not be joined or did not last.
     private static let standbyRetry = BackOff(first: .seconds(10), last: .seconds(15 * 60))
-    /// One that has stood by for longer has not failed.
+    /// A network that has stood by for longer has not failed.
     private static let lastingStandby = Duration.seconds(300)
     /// An access point that was seen longer ago is scanned for again.
     private static let standbyFreshness = Duration.seconds(5)
@@ -18,10 +18,10 @@ extension FailoverPolicy {
     /// Whether the link in use is being left for the one beside it.
     var isMoving: Bool { successor != nil && !isStandingBy && successor?.attempt?.purpose != .standby }
 
-    /// Whether a network stands by, or is joined to.
+    /// Whether a network stands by, or is being joined for that.
     func isStandby(_ network: NetworkID) -> Bool { successor?.network == network && !isMoving }
 
-    /// When one is looked for.
+    /// When to look for a network to stand by; nil if none is wanted.
     var standbyMoment: Instant? { isStandbyWanted ? scans[.standby].due : nil }
 
     private var isStandbyWanted: Bool {
@@ -48,7 +48,7 @@ extension FailoverPolicy {
         standbyFailures += 1
     }
 
-    /// Another network under another name: what ends the one ends the other otherwise.
+    /// The best network to stand by. It has another name: networks of one name tend to end together.
     private func bestStandby(beside link: Link, since start: Instant) -> Candidate? {
         accessPoints(at: now, since: start).first { candidate in
             candidate.network.id != link.network && candidate.network.ssid != ssid(link.network)
@@ -58,10 +58,10 @@ extension FailoverPolicy {
         }
     }
 
-    /// The link beside the one in use has an address, and leads where it has to.
+    /// Makes a validated link beside the one in use the standby.
     mutating func standsBy(_ attempt: Attempt, _ accessPoint: AccessPoint) {
         histories[attempt.network, default: NetworkHistory()].worked(at: accessPoint.bssid)
-        // It is not asked again where it leads: it carries no traffic of the device, and should cost none.
+        // It is not probed again: it carries no traffic of the device, and should cost none.
         successorLink = LinkMachine(
             .online(
                 Link(
@@ -70,7 +70,7 @@ extension FailoverPolicy {
         scanForStandby(at: nil)
     }
 
-    /// The network that stood by is gone, or of no use.
+    /// Gives up a standby network that is gone or has no internet access.
     mutating func standbyEnded() {
         if let link = successor?.link, now - link.since >= Self.lastingStandby { standbyFailures = 0 }
         giveUpSuccessor()
@@ -88,7 +88,7 @@ extension FailoverPolicy {
         }
     }
 
-    /// Leaves a link in use that lives for the network that stands by, or is joined to.
+    /// Leaves a living link for the network that stands by, or is being joined for that.
     mutating func leaveForStandby(_ network: NetworkID, because cause: PolicyDecision.Cause) {
         record(
             .join, from: current, to: network, fromBSSID: phase.accessPoint?.bssid,
@@ -96,7 +96,7 @@ extension FailoverPolicy {
         happen(.wanted(cause), to: .successor)
     }
 
-    /// The link in use is gone, and the one beside it is the link now: the next event does not wait for a probe.
+    /// Makes the standby the link in use after a loss, without waiting for a probe.
     mutating func fallToStandby(because cause: PolicyDecision.Cause) {
         switch phase {
         case .online(let standing):

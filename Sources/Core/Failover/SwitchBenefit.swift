@@ -8,7 +8,7 @@ struct SwitchBenefit: Hashable, Sendable {
     /// Cost of the frames that the link has lost since it began to lose some.
     private(set) var lost = 0.0
 
-    /// Nothing is known of more time than this between two samples.
+    /// Longest time between two samples that counts.
     private static let longestSample = Duration.seconds(60)
     /// The cost before an access point was first seen counts up to this much for it.
     private static let mostBefore = 2.0

@@ -9,7 +9,7 @@ struct SwitchStatistics: Hashable, Sendable {
     private(set) var gap: Duration?
     /// Addresses in a row that did not come in time.
     private var lateAddresses = 0
-    /// In seconds.
+    /// Weighted duration of links so far, in seconds.
     private var endured = 3600.0
     private var ends = 0.5
 
@@ -57,7 +57,7 @@ struct SwitchStatistics: Hashable, Sendable {
     /// Whether links end so often that another network is better.
     var isShortLived: Bool { expectedStay(seenFor: .zero) < Self.shortStay }
 
-    /// In seconds.
+    /// Expected stay below which links are short, in seconds.
     private static let shortStay = 600.0
 
     /// Expected duration of the next link, in seconds.

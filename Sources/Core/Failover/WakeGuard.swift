@@ -1,35 +1,35 @@
 import AgentModel
 
-/// Keeps what runs a policy from spinning, whatever the policy says.
+/// Keeps the runner of a policy from spinning.
 ///
-/// A policy wants to be woken in the future only (`Docs/contributor/failover-rules.md`, promises). One that does not
-/// has a fault, and is woken all the same, for the fault may pass: after a second, and after twice the time for every
-/// further wish of the kind, until it asks for a time in the future or something else happens.
+/// A policy asks for wake-ups in the future only (`Docs/contributor/failover-rules.md`, promises). One that does not
+/// has a fault, and is woken all the same, because the fault may pass: after a second, and after twice the time for
+/// every further such request, until it asks for a time in the future or something else happens.
 public struct WakeGuard: Sendable, Hashable {
     public static let firstWait = Duration.seconds(1)
     /// Well below `PolicySettings.sleepSuspicion`: a policy that is woken late takes it for sleep.
     public static let lastWait = Duration.seconds(32)
 
-    /// Wishes that lay in the past, since the start.
+    /// Requests for a time in the past, since the start.
     public private(set) var count = 0
-    /// The same in a row, each of them after a wake-up.
+    /// Requests in a row for a time in the past, each after a wake-up.
     private var inARow = 0
-    /// When the policy that wishes so is woken.
+    /// When the policy is woken after such a request.
     private var moment: Instant?
-    /// Whether the last wish was one to tell of: the first of its kind, the tenth, the hundredth and so on.
+    /// Whether the last such request should be reported: the first, the tenth, the hundredth and so on.
     public private(set) var isNews = false
 
     public init() {}
 
-    /// Whether a wake-up has led to a second such wish.
+    /// Whether a wake-up has led to a second such request.
     public var isRepeated: Bool { inARow > 1 }
 
     /// When to wake the policy.
     ///
     /// - Parameters:
-    ///   - wish: when it wants to be woken.
-    ///   - now: when it said so.
-    ///   - isWoken: whether a wake-up was what it answered to, and nothing else that happened.
+    ///   - wish: when the policy asks to be woken.
+    ///   - now: time of the request.
+    ///   - isWoken: whether the policy answered a wake-up, and no other event.
     public mutating func moment(for wish: Instant?, at now: Instant, isWoken: Bool) -> Instant? {
         isNews = false
         guard let wish, wish <= now else {
@@ -39,7 +39,7 @@ public struct WakeGuard: Sendable, Hashable {
         }
         count = count == .max ? count : count + 1
         isNews = Self.powersOfTen.contains(count)
-        // An event meanwhile does not put the wake-up off, and may have mended it.
+        // Other events do not postpone the wake-up, and may have repaired the policy.
         if !isWoken {
             inARow = 1
             moment = min(moment ?? now + Self.firstWait, now + Self.firstWait)
