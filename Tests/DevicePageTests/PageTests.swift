@@ -166,8 +166,11 @@ import Testing
         let there = text(.failed, .noInternet, try Self.network(internet: .no))
         #expect(there.contains("connected to <bdi>Home</bdi>, but has no internet"))
         #expect(!there.contains("could not connect"))
+        #expect(text(.failed, .noInternet, try Self.network(internet: .yes)).contains("It worked"))
         let back = text(.rolledBack, .wrongKey, try Self.network(.online, "Garden", internet: .yes))
         #expect(back.contains("could not connect to <bdi>Home</bdi>") && back.contains("<bdi>Garden</bdi>"))
+        let same = text(.rolledBack, .wrongKey, try Self.network(internet: .yes))
+        #expect(same.contains("could not connect to <bdi>Home</bdi>"))
         let nowhere = text(.failed, .wrongKey, try Self.network(.offline, nil))
         #expect(nowhere.contains(Translation(.en)(.nowOffline)))
     }

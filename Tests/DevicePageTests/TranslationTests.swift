@@ -58,7 +58,8 @@ import Testing
 
     @Test(arguments: [
         ("en", 2, [1, 0, 1, 1, 1]), ("de", 2, [1, 0, 1, 1, 1]), ("fr", 2, [0, 0, 1, 1, 1]), ("pt", 2, [0, 0, 1, 1, 1]),
-        ("tr", 2, [1, 0, 1, 1, 1]), ("pl", 3, [2, 0, 1, 2, 2]), ("ar", 6, [0, 1, 2, 3, 4]),
+        ("es", 2, [1, 0, 1, 1, 1]), ("it", 2, [1, 0, 1, 1, 1]), ("tr", 2, [1, 0, 1, 1, 1]), ("pl", 3, [2, 0, 1, 2, 2]),
+        ("ar", 6, [0, 1, 2, 3, 4]),
     ])
     func aNumberHasTheFormOfTheLanguage(language: String, forms: Int, expected: [Int]) {
         #expect(Plural.forms(in: language) == forms)
@@ -73,7 +74,7 @@ import Testing
     @Test(arguments: [
         (nil, Language.en), ("", .en), ("de", .de), ("de-AT,de;q=0.9,en;q=0.8", .de), ("xx, de;q=0.5, en;q=0.4", .de),
         ("en-US,en;q=0.9,de;q=0.8", .en), ("de;q=0, en;q=0.1", .en), ("*", .en), ("de;q=nan,en;q=0.5", .en),
-        (";;,,q", .en),
+        (";;,,q", .en), ("pt-BR,pt;q=0.9,en;q=0.8", .pt), ("es-419", .es), ("ar-EG,ar;q=0.9", .ar),
     ])
     func theBrowsersLanguageIsTaken(header: String?, language: Language) {
         #expect(Language(accepting: header) == language)

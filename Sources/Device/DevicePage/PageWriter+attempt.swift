@@ -8,6 +8,10 @@ extension PageWriter {
         switch status?.phase {
         case .committed: return success(attempt, facts)
         case .rolledBack, .failed:
+            // Internet access may come after the end of the attempt.
+            if isThere(attempt, status?.reason, facts), facts.network?.connectivity?.internet == .yes {
+                return success(attempt, facts)
+            }
             guard let choice = attempt.network, case .accessPoint = visitor.place else {
                 return page(
                     title: localized(.errorTitle), path: "/result",
@@ -61,6 +65,9 @@ extension PageWriter {
             "svg", [.class("mark"), .init("viewBox", "0 0 24 24"), .init("aria-hidden", "true")],
             [.tag("path", [.init("d", "M5 13l4 4L19 7")])])
         var content: [HTML] = []
+        if let network = facts.network, [.no, .captive].contains(network.connectivity?.internet) {
+            content.append(.tag("p", [.class("warning")], whereabouts(network)))
+        }
         switch visitor.place {
         case .accessPoint where attempt.isSeen: content.append(.tag("p", text: localized(.successLeave)))
         case .accessPoint:
@@ -84,6 +91,14 @@ extension PageWriter {
             [.tag("div", [.class("success")], content)])
     }
 
+    /// Whether the device is in the network of the attempt, which failed only for want of internet access.
+    private func isThere(_ attempt: SwitchAttempt, _ reason: ReasonCode?, _ facts: Facts) -> Bool {
+        guard let network = facts.network, [ReasonCode(.noInternet), ReasonCode(.captive)].contains(reason) else {
+            return false
+        }
+        return network.state == .online && network.ssid?.description == attempt.name
+    }
+
     /// Says what did not work, why, what to do, and where the device is now.
     func failure(
         _ attempt: SwitchAttempt, _ reason: ReasonCode?, _ facts: Facts, at now: Instant
@@ -91,12 +106,10 @@ extension PageWriter {
         let code = reason.flatMap { localized(.do, $0.rawValue) == nil ? nil : $0.rawValue } ?? "unknown"
         let (why, remedy) = (localized(.why, code) ?? "", localized(.do, code) ?? "")
         let place = facts.network.map(whereabouts) ?? []
-        let isThere = facts.network.map { $0.state == .online && $0.ssid?.description == attempt.name } ?? false
-        var title = isThere ? place : localized.html(.failure, attempt.name)
-        var texts: [[HTML]] = [[.text("\(why) \(remedy)")], isThere ? [] : place]
-        if isThere, reason == ReasonCode(.noInternet) {
+        var (title, texts) = (localized.html(.failure, attempt.name), [[HTML.text("\(why) \(remedy)")], place])
+        if isThere(attempt, reason, facts) {
             // The status may not have the result of the check yet.
-            title = localized.html(.nowNoInternet, attempt.name)
+            title = localized.html(reason == ReasonCode(.captive) ? .nowSignIn : .nowNoInternet, attempt.name)
             texts = [[.text(remedy)]]
         }
         if let ended = attempt.ended, case let minutes = Int((now - ended).milliseconds / 60_000), minutes > 0 {

@@ -9,7 +9,9 @@ extension PageWriter {
         let name = network.ssid.map { HTML.tag("bdi", text: $0.description) } ?? .text(localized(.noWifi))
         var rows: [(Phrase, [HTML])] = [(.network, [name])]
         if let signal = network.wifiSignal, let quality = network.quality {
-            rows.append((.wifi, [.text("\(localized(.signal, "\(quality)")) (\(signal)\u{a0}dBm)")]))
+            // Without the element, a right-to-left page would show the sign behind the number.
+            let level = HTML.tag("bdi", text: "\(signal)\u{a0}dBm")
+            rows.append((.wifi, [.text("\(localized(.signal, "\(quality)")) ("), level, .text(")")]))
         }
         if network.isMetered { rows.append((.metered, [.text(localized(.yes))])) }
         if !network.addresses.isEmpty {

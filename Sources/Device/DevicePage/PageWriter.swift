@@ -81,7 +81,8 @@ struct PageWriter: Sendable {
     }
 
     /// Returns an element that the script replaces by that of a newer page at `path`, unless the user has filled in a
-    /// form in it. The element is announced to screen readers if it is a status.
+    /// form in it.
+    /// - Parameter path: path of the newer page; nil for an element that no longer changes.
     func live(_ path: String?, id: String = "live", _ content: [HTML]) -> HTML {
         .tag("div", [.id(id)] + (path.map { [.init("data-live", $0)] } ?? []), content)
     }

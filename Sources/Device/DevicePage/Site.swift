@@ -36,14 +36,13 @@ struct Site: Sendable {
         (self.deviceId, self.keys, self.networkNames) = (deviceId, keys, networkNames)
     }
 
-    /// Whether the device has joined a network from this page, and a person has confirmed seeing this. Before, the
-    /// phone's sheet with the page must stay open.
-    var isDone: Bool { isCommitted && attempt?.isSeen == true }
+    /// Whether a person has confirmed seeing the success. Before, the phone's sheet with the page must stay open.
+    var isDone: Bool { attempt?.isSeen == true }
 
     private var isCommitted: Bool { attempt?.outcome?.phase == .committed }
 
     /// Forgets a committed attempt when the access point reopens. Failed attempts stay visible.
-    mutating func reopen() { if isCommitted { attempt = nil } }
+    mutating func reopen() { if isCommitted || isDone { attempt = nil } }
 
     /// - Parameter now: time on a monotonic clock.
     mutating func receive(
@@ -224,7 +223,7 @@ struct Site: Sendable {
         case "/move": return move(form, visitor)
         case "/name": return name(form, visitor)
         case "/done" where !visitor.isSignedIn:
-            if isCommitted { attempt?.isSeen = true }
+            if attempt?.isOver == true { attempt?.isSeen = true }
             return .answer(Self.redirect(to: "/result"))
         case "/store" where visitor.isSignedIn: return store(form, visitor)
         case "/backups" where visitor.isSignedIn: return edit(form, visitor)

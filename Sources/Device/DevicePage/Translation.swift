@@ -10,7 +10,13 @@ struct Language: Sendable, Equatable {
 
     static let en = Language(reading: PackageResources.en_txt)
     static let de = Language(reading: PackageResources.de_txt)
-    static let all = [en, de]
+    static let es = Language(reading: PackageResources.es_txt)
+    static let fr = Language(reading: PackageResources.fr_txt)
+    static let it = Language(reading: PackageResources.it_txt)
+    static let pl = Language(reading: PackageResources.pl_txt)
+    static let pt = Language(reading: PackageResources.pt_txt)
+    static let ar = Language(reading: PackageResources.ar_txt)
+    static let all = [en, de, es, fr, it, pl, pt, ar]
 
     private init(reading file: [UInt8]) {
         texts = Self.entries(of: file).reduce(into: [:]) { $0[$1.key] = $1.forms }
