@@ -192,7 +192,7 @@ bench-policy: deps ## Hold the failover policy against the optimum and against o
 	$(SHIP) altnet-lab
 	$(SHIPPED)/altnet-lab bench-policy $(BENCH)
 
-pictures: deps ## Write the pictures in Docs anew: the demo, the journey with a phone, the watch screen, a simulation
+pictures: deps ## Write the pictures in Docs: failover, demo, journey with a phone, simulation, benchmark, terminal
 	$(SHIP) altnet
 	$(SHIP) altnet-lab
 	@board/lab/install

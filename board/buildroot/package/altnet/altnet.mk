@@ -18,13 +18,13 @@ ALTNET_WRITABLE = $(call qstrip,$(BR2_PACKAGE_ALTNET_WRITABLE))
 ALTNET_FOLDERS = /var/lib/altnet=altnet /etc/altnet/keys=altnet-keys
 
 ifeq ($(BR2_PACKAGE_ALTNET_MQTT),y)
-ALTNET_DEBS += $(call qstrip,$(BR2_PACKAGE_ALTNET_MQTT_DEB))
+ALTNET_DEBS += $(call qstrip,$(BR2_PACKAGE_ALTNET_MQTT_DEBS))
 ALTNET_DEPENDENCIES += mosquitto
 ALTNET_FOLDERS += /var/lib/altnet-mqtt=altnet-mqtt /etc/altnet/mqtt=altnet-mqtt-secrets
 endif
 
 ifeq ($(BR2_PACKAGE_ALTNET)$(BR_BUILDING),yy)
-$(foreach name,BR2_PACKAGE_ALTNET_DEB $(if $(BR2_PACKAGE_ALTNET_MQTT),BR2_PACKAGE_ALTNET_MQTT_DEB),\
+$(foreach name,BR2_PACKAGE_ALTNET_DEB $(if $(BR2_PACKAGE_ALTNET_MQTT),BR2_PACKAGE_ALTNET_MQTT_DEBS),\
 	$(if $(call qstrip,$($(name))),,$(error $(name) is empty: name the package that "make deb" has made)))
 endif
 

@@ -7,7 +7,7 @@ DEPENDS += "libnl"
 
 # In local.conf: ALTNET_DEB = "/path/of/altnet_0.1.0-2_arm64.deb"
 ALTNET_DEB ?= ""
-DEB = "${ALTNET_DEB}"
+DEBS = "${ALTNET_DEB}"
 
 ALTNET_INTERFACE ?= "wlan0"
 

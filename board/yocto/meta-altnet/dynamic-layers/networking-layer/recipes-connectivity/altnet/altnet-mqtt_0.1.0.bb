@@ -5,9 +5,9 @@ require recipes-connectivity/altnet/altnet.inc
 
 DEPENDS += "mosquitto"
 
-# In local.conf: ALTNET_MQTT_DEB = "/path/of/altnet-mqtt_0.1.0-2_arm64.deb"
-ALTNET_MQTT_DEB ?= ""
-DEB = "${ALTNET_MQTT_DEB}"
+# In local.conf, the unit and its program: ALTNET_MQTT_DEBS = "/path/of/altnet-mqtt_..._arm64.deb /path/of/altnet-fleet_..."
+ALTNET_MQTT_DEBS ?= ""
+DEBS = "${ALTNET_MQTT_DEBS}"
 
 USERADD_PARAM:${PN} = "--system --user-group --no-create-home --home-dir /nonexistent --shell /sbin/nologin altnet-mqtt"
 
