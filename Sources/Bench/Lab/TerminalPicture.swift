@@ -17,7 +17,7 @@ public struct TerminalPicture {
         var drawing = SVGDrawing()
         for (index, spans) in lines.enumerated() {
             let y = 28 + Double(index) * Self.lineHeight
-            for span in spans where !span.text.allSatisfy(\.isWhitespace) {
+            for span in spans {
                 var lettering = Self.letterings[span.code] ?? .init(size: 13, colour: "#d8dee9")
                 lettering.length = Double(span.text.count) * Self.characterWidth
                 drawing.text(span.text, 20 + Double(span.column) * Self.characterWidth, y, lettering)
@@ -49,10 +49,13 @@ private struct Span {
             // Text before the first sequence has no code.
             let end = index == 0 ? nil : part.firstIndex(of: "m")
             let text = String(end.map { part[part.index(after: $0)...] } ?? part)
-            if !text.isEmpty {
-                spans.append(Span(text: text, column: column, code: String(end.map { part[..<$0] } ?? "")))
+            let code = String(end.map { part[..<$0] } ?? "")
+            // Words have spans of their own, because browsers collapse spaces.
+            for word in text.split(separator: " ", omittingEmptySubsequences: false) {
+                if !word.isEmpty { spans.append(Span(text: String(word), column: column, code: code)) }
+                column += word.count + 1
             }
-            column += text.count
+            column -= 1
         }
         return spans
     }

@@ -203,7 +203,8 @@ package struct FailoverAnimation {
     private func drawDecisions(_ visibility: inout Visibility, on drawing: inout SVGDrawing) {
         let inside = story.decisions.filter { $0.at >= cut && $0.at < window.upperBound }.prefix(3)
         let lines = inside.map { ($0.at, $0.text, false) } + [(reply, "the first ping is answered", true)]
-        for (row, (at, text, isBold)) in lines.enumerated() {
+        let sorted = lines.sorted { $0.0 < $1.0 }
+        for (row, (at, text, isBold)) in sorted.enumerated() {
             let y = 332 + Double(row) * 19
             drawing.group(visibility.shown([at..<window.upperBound])) {
                 $0.text(

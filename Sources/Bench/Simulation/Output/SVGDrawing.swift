@@ -104,15 +104,12 @@ package struct SVGDrawing {
     package struct Sheet {
         package let paper: String
         package let font: String
-        /// Further attributes of the document and its style sheet.
-        package var attributes = ""
         package var style = ""
 
         package static let page = Sheet(
             paper: Palette.paper, font: "system-ui, 'Segoe UI', Helvetica, Arial, 'DejaVu Sans', sans-serif")
         package static let terminal = Sheet(
-            paper: "#1b1f27", font: "ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace",
-            attributes: " xml:space=\"preserve\"")
+            paper: "#1b1f27", font: "ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace")
 
         package func styled(_ style: String) -> Sheet {
             var sheet = self
@@ -128,8 +125,7 @@ package struct SVGDrawing {
     {
         """
         <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 \(width.coordinate) \(height.coordinate)" \
-        width="\(width.coordinate)" height="\(height.coordinate)" role="img" font-family="\(sheet.font)"\
-        \(sheet.attributes)>
+        width="\(width.coordinate)" height="\(height.coordinate)" role="img" font-family="\(sheet.font)">
         <title>\(Self.escaped(title))</title>
         <desc>\(Self.escaped(about))</desc>
         \(sheet.style)<rect width="100%" height="100%" rx="10" fill="\(sheet.paper)"/>

@@ -32,7 +32,7 @@ public struct TimelinePicture {
     static let width = 880.0
     static let margin = 24.0
     /// Horizontal range of the time axis.
-    static let plot = 76.0...628.0
+    static let plot = 76.0...626.0
     /// Horizontal range of the labels right of the time axis.
     static let labels = 636.0...868.0
     static let chartHeight = 300.0
