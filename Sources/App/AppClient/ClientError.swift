@@ -55,7 +55,7 @@ extension ClientError: CustomStringConvertible {
             "this system blocks the connection, check its firewall and permissions: \(host), port \(port)"
         case .unreachable(let endpoint): "no device answers, check that it is on and at the broker: \(endpoint)"
         case .notPermitted(let endpoint): "no permission to start altnet-mqtt: \(endpoint)"
-        case .connectFailed(.broker, errno: ENOENT): "altnet-mqtt is not installed: apt install altnet-mqtt"
+        case .connectFailed(.broker, errno: ENOENT): "altnet-mqtt is not installed: apt install altnet-fleet"
         case .connectFailed(let endpoint, let errno):
             "could not connect to \(endpoint): \(String(cString: strerror(errno)))"
         case .unresolvable(let endpoint):

@@ -29,6 +29,7 @@ struct Altnet: AsyncParsableCommand {
               1   the device refused, the switch failed, or the diagnosis found a fault
               64  the command line is wrong
               65  a network, password or SSID is invalid or unknown, or too many networks are stored
+              66  a part was found and left out (altnet import --strict)
               69  no agent answers, or no device at that address
               70  a bug in the agent
               74  a disk, a driver or a radio failed

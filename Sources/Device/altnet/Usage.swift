@@ -40,7 +40,9 @@ extension Altnet {
         if let unknown = UnknownCommand.find(in: arguments) { return unknown.report(console) }
         guard !message.isEmpty else { return }
         console.complain(sentence(message))
-        let usage = full.dropFirst((_errorPrefix + message + "\n").count)
+        // Most commands have the options that select a device. They hide the command's own.
+        let common = String(DeviceOptions.usageString().drop { $0 != "[" })
+        let usage = full.dropFirst((_errorPrefix + message + "\n").count).replacing(common, with: "[<options>]")
         if !usage.isEmpty { console.advise(String(usage)) }
     }
 

@@ -5,7 +5,7 @@ import FoundationEssentials
 import Glibc
 import Linux
 
-/// What a report of a fault needs, without passwords and keys, and with substitutes for what names a home.
+/// Facts for the report of a fault, without passwords and keys, and with substitutes for names of a home.
 struct SupportReport: Encodable {
     let program: String
     let system: SystemFacts?
