@@ -116,7 +116,7 @@ import Testing
         let endpoint = Endpoint.broker(missing, device: Fixture.device)
         let error = await #expect(throws: ClientError.self) { try await DeviceClient(connectingTo: endpoint) }
         #expect(error == .connectFailed(endpoint, errno: ENOENT))
-        #expect(error?.description == "altnet-mqtt is not installed: apt install altnet-mqtt")
+        #expect(error?.description == "altnet-mqtt is not installed: apt install altnet-fleet")
     }
 
     @Test func aTunnelThatEndsIsTurnedAway() async throws {

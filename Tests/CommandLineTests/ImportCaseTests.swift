@@ -66,7 +66,7 @@ import Testing
         defer { try? FileManager.default.removeItem(atPath: folder) }
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         let settings = folder + "/settings"
-        try "ALTNET_STATE_DIR=\(folder)/state\nALTNET_SOCKET=/nowhere\nALTNET_MAX_BACKUPS=16\n"
+        try "ALTNET_STATE_DIR=\(folder)/state\nALTNET_SOCKET=/nowhere\nALTNET_MAX_BACKUPS=10\n"
             .write(toFile: settings, atomically: true, encoding: .utf8)
         let command =
             expected.kind == "code"
@@ -78,7 +78,7 @@ import Testing
             expected.kind == "code" ? [] : try JSONDecoder().decode(Report.self, from: Data(run.output.utf8)).notTaken
         let place = StorePlace(path: folder + "/state/keyfile", rootKey: .file(path: folder + "/root-key"))
         let isStored = FileManager.default.fileExists(atPath: folder + "/state")
-        let state = isStored ? try place.open(maximumBackups: 16).state : nil
+        let state = isStored ? try place.open(maximumBackups: 10).state : nil
         let networks = ([state?.home].compactMap(\.self) + (state?.backups ?? [])).map(Expectation.Network.init)
         #expect(
             expected.results.contains { result in

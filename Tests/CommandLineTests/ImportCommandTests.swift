@@ -328,7 +328,7 @@ private typealias Reason = Import.ImportFinding.Reason
             #expect(await bench.run(["--dry-run"]).status == 0)
             #expect(await bench.run(["--dry-run", "--strict"]).status == 66)
             let run = await bench.run(["--yes", "--strict", "--json"])
-            #expect(run.status == 66 && run.output.contains("\"stored\":true"), "\(run.output)")
+            #expect(run.status == 66 && run.output.contains("\"stored\" : true"), "\(run.output)")
         }
     }
 

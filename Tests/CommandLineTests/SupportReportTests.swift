@@ -38,7 +38,7 @@ import Testing
     @Test func theReportOfADeviceHasNoNamesOfItsHome() async throws {
         let run = try await CommandRun.altnet(["diagnose", "--report"], device: try ScriptedDevice())
         #expect(run.status == 0)
-        for name in ["HomeNet", "BackupNet", "Attic"] { #expect(!run.output.contains(name)) }
+        for name in ["HomeNet", "Attic"] { #expect(!run.output.contains(name)) }
         let report = try JSONDecoder().decode(JSONTree.self, from: Data(run.output.utf8))
         #expect(
             Set(report.members.keys).isSuperset(of: ["program", "network", "history", "backups", "scan", "unanswered"]))

@@ -28,13 +28,14 @@ extension Radios {
         }
 
         // covers: seed/user-phone
-        @Test(.extended, arguments: 1...Journey.count) func theRightPasswordAtOnce(number: Int) async throws {
+        @Test(arguments: 1...Journey.count) func theRightPasswordAtOnce(number: Int) async throws {
             try await scenario("journey \(number)", accessPoints: 5) { lab in
                 let journey = try await Journey(lab)
                 try await journey.reachList()
                 let result = try await journey.join("home-password")
                 #expect(result.page.heading.contains("HomeNet"), "\(result.page)")
                 let time = journey.elapsed
+                lab.report("journey: from the label to the result", time)
                 #expect(time < .seconds(60))
                 try await journey.device.online(on: journey.home, within: .seconds(1))
                 Journey.record(time, in: lab)
@@ -48,11 +49,11 @@ extension Radios {
                 try await journey.home.cutInternet()
                 try await journey.reachList()
                 let result = try await journey.join("home-password")
-                let text = result.page.replacing(/<[^>]*>/, with: "")
-                #expect(text.contains("connected to HomeNet") && text.contains("no internet"), "\(text)")
                 lab.report("journey: from the label to the result, dead internet", journey.elapsed)
                 #expect(journey.elapsed < .seconds(60))
-                #expect(journey.device.status?.ssid == journey.home.ssid)
+                let text = result.page.replacing(/<[^>]*>/, with: "")
+                #expect(text.contains("HomeNet") && text.contains("no internet"), "\(text)")
+                try await journey.device.online(on: journey.home, within: .seconds(10))
                 #expect(try await journey.pageAtHome().contains("HomeNet"))
             }
         }
@@ -66,7 +67,7 @@ extension String {
 
 /// A device out of the box among 30 networks, and a person with a phone.
 private struct Journey {
-    static let count = 20
+    static let count = isCore ? 1 : 20
     private static let times = Mutex<[Duration]>([])
     private static let form = "network=486f6d654e6574.wpa2-psk&password="
 
