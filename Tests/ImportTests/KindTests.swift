@@ -30,6 +30,40 @@ import Testing
     private static let key = String(repeating: "ab", count: 32)
     private static let home = "network={\nssid=\"Home\"\npsk=\"abcdefgh1\"\n}\n"
 
+    // MARK: Weaker than it was
+
+    /// Nothing is taken that a key or a requirement of the file protects.
+    @Test(arguments: [
+        "WPA-PSK abcdefgh1\nwpa-key-mgmt NONE", "wireless_key s:abcde", "wireless-enc s:abcde", "encryption abcde",
+        "up iwconfig wlan0 key s:abcde", "wpa-psk-file /x",
+    ])
+    func aKeyOfIfupdownIsSeen(option: String) {
+        let text = "iface wlan0 inet dhcp\nwireless-essid Home\n\(option)\n"
+        #expect(networks(plan([read(text) { IfupdownSource.read($0, from: "/x") }])) == [])
+    }
+
+    @Test func aPassphraseOfIfupdownComesBeforeItsKey() {
+        let text = "iface wlan0 inet dhcp\nwpa-ssid Home\nwpa_psk stalepass1\nWPA-PASSPHRASE abcdefgh1\n"
+        #expect(networks(plan([read(text) { IfupdownSource.read($0, from: "/x") }])) == ["Home:abcdefgh1"])
+    }
+
+    @Test(arguments: ["ieee80211w=02", "ieee80211w=0x2", "ieee80211w=two"])
+    func protectedFramesStayRequired(setting: String) {
+        let plan = block("key_mgmt=SAE WPA-PSK\npsk=\"abcdefgh1\"\n\(setting)")
+        #expect(
+            plan.entries.map(\.network.security)
+                == block("key_mgmt=SAE\npsk=\"abcdefgh1\"").entries.map(\.network.security))
+    }
+
+    @Test(arguments: ["mode=0x2\nkey_mgmt=NONE", "key_mgmt=SAE\nsae_password=\"abcd-efgh-ijkl\"\nsae_pk=1"])
+    func isNotTaken(lines: String) { #expect(networks(block(lines)) == []) }
+
+    @Test func anOpenHalfReplacesNoProtectedOne() {
+        let found = netplan(
+            "{access-points: {Home: {password: abcdefgh1}}}", "{access-points: {Home: {hidden: true}}}")
+        #expect(!networks(found).contains("Home:-"))
+    }
+
     // MARK: wpa_supplicant
 
     @Test(arguments: [

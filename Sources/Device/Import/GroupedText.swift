@@ -84,7 +84,7 @@ extension GroupedText.Value {
 
     /// Boolean value; nil for another word, which counts as none. Only `nmcli` writes `yes` or `no`.
     func flag(isAnswer: Bool = false) -> Bool? {
-        switch word {
+        switch word?.lowercased() {
         case "true", "1": true
         case "false", "0": false
         case "yes" where isAnswer: true

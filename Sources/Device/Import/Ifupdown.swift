@@ -13,8 +13,10 @@ public enum IfupdownSource {
                     throw MalformedSource("a line that continues on the next is not supported", line: number)
                 }
                 let end = line.firstIndex(where: \.isBlank) ?? line.endIndex
-                let (word, value) = (line[..<end], line[end...].trimmed)
-                switch word.text ?? "" {
+                let value = line[end...].trimmed
+                // ifupdown passes `WPA_PSK` on like `wpa-psk`.
+                let word = (line[..<end].text ?? "").lowercased().replacing("_", with: "-")
+                switch word {
                 case "iface":
                     contents.add(stanza)
                     stanza = Stanza(value.list(\.isBlank).compactMap(\.text), ImportLocation(source, line: number))
@@ -51,6 +53,7 @@ public enum IfupdownSource {
 
         var isAccessPoint: Bool {
             options["hostapd"] != nil || ["master", "ap"].contains(text("wireless-mode")?.lowercased())
+                || text("wpa-mode")?.numberOfAnyBase == 2
         }
 
         var address: AddressDraft? {
@@ -71,7 +74,7 @@ extension SourceContents {
         if let path = stanza.text("wpa-conf") ?? stanza.text("wpa-roam"), path.hasPrefix("/") {
             references.append(path)
         }
-        if let name = stanza.options["wpa-ssid"] ?? stanza.options["wireless-essid"] {
+        if let name = stanza.options["wpa-ssid"] ?? stanza.options["wpa-essid"] ?? stanza.options["wireless-essid"] {
             var draft = NetworkDraft(ImportLocation(stanza.place.source, line: name.line))
             draft.name = Array(Self.unquoted(name.value))
             draft.interface = stanza.interface
@@ -82,14 +85,11 @@ extension SourceContents {
             if stanza.isAccessPoint { draft.mode = .accessPoint }
             if stanza.text("wireless-mode")?.lowercased() == "ad-hoc" { draft.mode = .adHoc }
             draft.password = Self.password(stanza)
-            draft.hasCredential = stanza.options.keys.contains { name in
-                name.hasPrefix("wpa-") && !["wpa-ssid", "wpa-key-mgmt", "wpa-scan-ssid", "wpa-ap-scan"].contains(name)
-                    || name.hasPrefix("wireless-key")
-            }
+            draft.hasCredential = !stanza.options.keys.allSatisfy(Self.harmless.contains)
             draft.security = Self.security(stanza)
             return add(draft)
         }
-        if stanza.options["wpa-psk"] != nil {
+        if stanza.options["wpa-psk"] != nil || stanza.options["wpa-passphrase"] != nil {
             return findings.append(ImportFinding(stanza.place, .credentialWithoutName))
         }
         if let address = stanza.address {
@@ -98,6 +98,14 @@ extension SourceContents {
             add(AddressDraft(), of: [InterfacePattern(names: [stanza.interface])], isDHCP: true, stanza.place)
         }
     }
+
+    /// Options that hold no credential. Others may, such as a command that sets a key.
+    private static let harmless = Set(
+        words: """
+            address netmask gateway broadcast mtu metric hwaddress dns-nameservers dns-nameserver dns-search dns-domain \
+            hostname accept-ra autoconf privext wpa-ssid wpa-essid wireless-essid wpa-key-mgmt wpa-scan-ssid \
+            wpa-ap-scan wpa-driver wpa-priority wpa-bssid wireless-mode wireless-channel wireless-rate
+            """)
 
     private static func unquoted(_ value: SourceText) -> SourceText {
         let quote = UInt8(ascii: "\"")
@@ -111,7 +119,8 @@ extension SourceContents {
         let words = (stanza.text("wpa-key-mgmt") ?? "").split(separator: " ")
         if words.isEmpty {
             if stanza.options["wpa-eap"] != nil { return .enterprise }
-            return stanza.options["wireless-essid"] != nil && stanza.options["wpa-psk"] == nil ? .open : .psk
+            let hasKey = stanza.options["wpa-psk"] != nil || stanza.options["wpa-passphrase"] != nil
+            return stanza.options["wireless-essid"] != nil && !hasKey ? .open : .psk
         }
         if words == ["NONE"] { return .open }
         if words == ["SAE"] { return .sae }
@@ -121,10 +130,11 @@ extension SourceContents {
     }
 
     private static func password(_ stanza: IfupdownSource.Stanza) -> NetworkDraft.Password {
-        guard let value = (stanza.options["wpa-psk"] ?? stanza.options["wpa-sae-password"])?.value, !value.isEmpty
-        else {
-            return .missing
+        guard stanza.options["wpa-psk-file"] == nil, stanza.options["wpa-passphrase-file"] == nil else {
+            return .elsewhere
         }
+        let option = stanza.options["wpa-passphrase"] ?? stanza.options["wpa-psk"]
+        guard let value = option?.value, !value.isEmpty else { return .missing }
         if value.isHexKey { return Secret(hexDigits: value).map { .derivedKey($0) } ?? .missing }
         return .passphrase(Secret(unquoted(value)))
     }

@@ -112,6 +112,9 @@ public enum IwdSource {
     }
 
     private static func password(_ groups: GroupedText) -> NetworkDraft.Password {
+        if groups["Security", "PasswordIdentifier"] != nil {
+            return .malformed("altnet supports no PasswordIdentifier")
+        }
         let passphrase: Secret?
         do throws(MalformedSource) { passphrase = try groups["Security", "Passphrase"]?.secret() } catch {
             return .malformed("Passphrase: \(error.problem)")

@@ -83,10 +83,15 @@ public enum NetplanSource {
             address.addresses += other.address.addresses
             address.servers += other.address.servers
             address.gateway = other.address.gateway ?? address.gateway
-            let names = Set(other.points.map(\.draft.name))
+            // A name without a credential does not replace one that has it.
+            let names = Set(other.points.lazy.filter { !$0.draft.isOpen }.map(\.draft.name))
             points = points.filter { !names.contains($0.draft.name) } + other.points
         }
     }
+}
+
+extension NetworkDraft {
+    fileprivate var isOpen: Bool { if case .open = security { true } else { false } }
 }
 
 extension SourceContents {
@@ -113,6 +118,10 @@ extension NetplanSource {
         // Settings of the access point have priority.
         let passed = (point["networkmanager"]?["passthrough"]?.entries ?? []) + outer
         let passthrough = YAMLNode.mapping(passed)
+        // NetworkManager has two names of a group, and the longer one has priority.
+        func setting(_ name: String) -> String? {
+            (passthrough["802-11-wireless" + name.dropFirst("wifi".count)] ?? passthrough[name])?.text
+        }
         let auth = point["auth"]
         let password = point["password"] ?? auth?["password"]
         draft.password = Self.password(password)
@@ -124,13 +133,13 @@ extension NetplanSource {
                     || group.hasSuffix("-security") && NetworkManagerSource.isOfCredential(setting)
             }
         draft.security = Self.security(
-            passthrough[Self.keyManagement]?.text.map { $0 == "none" ? "ieee8021x" : $0 }
+            setting(Self.keyManagement).map { $0 == "none" ? "ieee8021x" : $0 }
                 ?? (auth?["key-management"] ?? point["key-management"])?.text,
             hasPassword: password != nil && (auth == nil || auth?["password"] != nil),
             hasAuth: auth != nil, isOfUser: auth?["method"] != nil)
         draft.requiresManagementFrames = NetworkManagerSource.requiresManagementFrames(
-            passthrough["wifi-security.pmf"]?.text)
-        if case .missing = draft.password, let flags = passthrough["wifi-security.psk-flags"]?.text, flags != "0" {
+            setting("wifi-security.pmf"))
+        if case .missing = draft.password, let flags = setting("wifi-security.psk-flags"), flags != "0" {
             draft.password = flags == "2" ? .asked : .elsewhere
         }
         if let auth { draft.user = Self.user(auth, passed) }

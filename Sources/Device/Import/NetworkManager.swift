@@ -145,7 +145,8 @@ public enum NetworkManagerSource {
 
     static func requiresManagementFrames(_ pmf: String?) -> Bool {
         guard let pmf else { return false }
-        return pmf.hasPrefix("3") || pmf == "required"
+        let word = pmf.split(separator: " ").first ?? ""
+        return word.numberOfAnyBase == 3 || word == "required"
     }
 }
 

@@ -45,7 +45,19 @@ extension SourceText {
     /// Decimal number with an optional sign; nil for other text.
     var number: Int? { count <= 20 ? text.flatMap { Int($0) } : nil }
 
+    /// Number as `strtol` reads it with base 0: `0x2` and `02` are 2. Nil for other text.
+    var numberOfAnyBase: Int? { count <= 20 ? text.flatMap { $0.numberOfAnyBase } : nil }
+
     var isHexKey: Bool { count == 64 && allSatisfy(\.isHexDigit) }
+}
+
+extension StringProtocol {
+    /// Number as `strtol` reads it with base 0. Nil for other text.
+    var numberOfAnyBase: Int? {
+        let digits = lowercased()
+        if digits.hasPrefix("0x") { return Int(digits.dropFirst(2), radix: 16) }
+        return digits.count > 1 && digits.hasPrefix("0") ? Int(digits, radix: 8) : Int(digits)
+    }
 }
 
 extension Set<String> {

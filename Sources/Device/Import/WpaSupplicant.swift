@@ -27,7 +27,10 @@ extension SourceContents {
         _ lines: [(number: Int, text: SourceText)], from source: String, interface: String?
     ) throws(MalformedSource) {
         var block: (line: Int, kind: String, fields: [String: SourceText])?
-        let requiresManagementFrames = lines.contains { Self.withoutComment($0.text).isEqual(to: "pmf=2") }
+        let requiresManagementFrames = lines.contains { line in
+            let setting = Self.withoutComment(line.text)
+            return setting.starts(with: "pmf=".utf8) && setting.dropFirst(4).trimmed.numberOfAnyBase ?? 2 == 2
+        }
         for (number, line) in lines {
             // wpa_passphrase(8) writes the passphrase in a comment beside the key.
             if let comment = Self.commentedPassphrase(line) { block?.fields["#psk"] = comment }
@@ -104,17 +107,17 @@ extension SourceContents {
                 ImportFinding(place, .malformed("the SSID is neither quoted nor hexadecimal digits")))
         }
         draft.interface = interface
-        draft.isHidden = fields["scan_ssid"]?.isEqual(to: "1") ?? false
+        draft.isHidden = fields["scan_ssid"]?.numberOfAnyBase == 1
         draft.isAutomatic = fields["disabled"].map { $0.isEqual(to: "0") } ?? true
-        draft.priority = fields["priority"]?.number ?? 0
-        switch fields["mode"]?.number ?? 0 {
+        draft.priority = fields["priority"]?.numberOfAnyBase ?? 0
+        switch fields["mode"].map({ $0.numberOfAnyBase ?? 2 }) ?? 0 {
         case 0: break
         case 1: draft.mode = .adHoc
         case 5: draft.mode = .mesh
         default: draft.mode = .accessPoint
         }
         draft.requiresManagementFrames =
-            fields["ieee80211w"].map { $0.isEqual(to: "2") } ?? requiresManagementFrames
+            fields["ieee80211w"].map { $0.numberOfAnyBase ?? 2 == 2 } ?? requiresManagementFrames
         draft.security = Self.security(fields, draft.requiresManagementFrames)
         draft.password = Self.password(fields, draft.security)
         if case .psk = draft.security, fields["sae_password_id"] != nil {
@@ -122,6 +125,9 @@ extension SourceContents {
         }
         if case .sae = draft.security, fields["sae_password_id"] != nil {
             draft.password = .malformed(Self.noIdentifier)
+        }
+        if case .sae = draft.security, fields["sae_pk"]?.numberOfAnyBase ?? 0 == 1 {
+            draft.password = .malformed("altnet supports no sae_pk")
         }
         draft.user = Self.user(fields)
         draft.hasCredential = !fields.keys.allSatisfy(Self.harmless.contains)
