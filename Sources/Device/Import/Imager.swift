@@ -160,6 +160,8 @@ public enum ImagerSource {
             case (UInt8(ascii: "$"), nil), (UInt8(ascii: "`"), nil), (UInt8(ascii: "$"), UInt8(ascii: "\"")),
                 (UInt8(ascii: "`"), UInt8(ascii: "\"")):
                 isWhole = false
+            // Operators and patterns of the shell.
+            case (_, nil) where "|&<>()*?[".utf8.contains(byte): isWhole = false
             default: bytes.append(byte)
             }
         }
