@@ -171,7 +171,7 @@ import Testing
         return plan([read(text) { NetworkManagerSource.keyFile($0, from: "/x") }])
     }
 
-    /// As `nmcli --offline` of NetworkManager 1.42 reads them.
+    /// `nmcli --offline` of NetworkManager 1.42 reads the same values.
     @Test(arguments: [
         ("ssid=12;34", "12;34"), ("ssid=65;66;", "AB"), ("ssid= 65 ; 66 ;", "AB"), ("ssid=65;256;", "65;256;"),
         ("ssid=6 5;", "6 5;"), ("ssid=Home\nssid=Home2", "Home2"), ("ssid=\"Home\"", "\"Home\""),
@@ -213,7 +213,7 @@ import Testing
         #expect(both.findings.map(\.reason) == [.derivedKeyOnly])
     }
 
-    /// As the installer of eduroam CAT writes it.
+    /// The installer of eduroam CAT writes such a file.
     @Test func certificatesInsideOfAFileOfIwd() {
         let certificate = "-----BEGIN CERTIFICATE-----\nMAMCAQA=\n-----END CERTIFICATE-----\n"
         let text =
@@ -346,7 +346,7 @@ import Testing
         return plan([NetplanSource.contents(of: files)])
     }
 
-    /// As `netplan generate` of 0.106 merges them.
+    /// `netplan generate` of 0.106 merges files like this.
     @Test func filesOfNetplan() {
         let home = "access-points: {Home: {password: abcdefgh1}}"
         #expect(

@@ -5,8 +5,8 @@ import Synchronization
 import Testing
 
 extension Radios {
-    /// The whole journey of a person with a phone and no app, at the speed of a person: from the label of a device out of
-    /// the box to the device's page in the own network, in a block of flats.
+    /// The whole journey of a person with a phone and no app, at the speed of a person: from the label of a new device
+    /// to the device's page in the own network, in a block of flats.
     @Suite struct PhoneJourneyTests {
         // covers: seed/user-phone
         @Test(.extended) func aWrongPasswordFirst() async throws {
@@ -108,7 +108,7 @@ private struct Journey {
 
     var elapsed: Duration { .now - begun }
 
-    /// Scans the label's code with the phone's camera, joins the access point and waits until the network is in the list.
+    /// Scans the label's code with the phone's camera, joins the access point and waits until the list has the network.
     func reachList() async throws {
         try await Task.sleep(for: .seconds(4))
         try await phone.join(device)

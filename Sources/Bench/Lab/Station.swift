@@ -253,7 +253,7 @@ public actor Station {
         try iw("phy", currentRadio?.phy ?? radio.phy, "interface", "add", name ?? interface, "type", "managed")
     }
 
-    /// Separates the radio from the air without a last frame: nobody receives its frames, and it receives none.
+    /// Separates the radio from the air without a last frame: other radios do not receive its frames, nor it theirs.
     public func separate(_ isSeparate: Bool) throws(LabError) { try radio.setGroup(isSeparate ? 2 : 1) }
 
     public func block(_ isBlocked: Bool) throws(LabError) {

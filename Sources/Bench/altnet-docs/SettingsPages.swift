@@ -46,7 +46,7 @@ enum SettingsPages {
         altnet.conf \\- settings of altnet
         .SH DESCRIPTION
         The agent reads /etc/altnet/altnet.conf. A line is NAME=VALUE, as in systemd.exec(5), EnvironmentFile=, or a comment
-        that begins with #. What the environment of the service sets counts before this file.
+        that begins with #. The environment of the service has priority over this file.
         .PP
         After a change run 'altnet agent \\-\\-check\\-config \\-\\-settings /etc/altnet/altnet.conf'. Then run 'systemctl
         reload altnet' for settings that take effect on reload, or 'systemctl restart altnet'. The link stays up.

@@ -339,14 +339,10 @@ struct LinkMachine: Sendable, Hashable {
         let isKept = attempt.purpose == .commanded && command.map { $0.cameFrom == nil } ?? false
         switch result {
         case .online:
-            attempt.isValidated = true
-            attempt.validation.ended(well: true, next: nil)
             return [.useful(attempt.network, accessPoint)]
-                + askForConfirmation(attempt, accessPoint, context, for: &command)
+                + endValidation(of: attempt, accessPoint, well: true, context, for: &command)
         case .captive where isKept:
-            attempt.isValidated = true
-            attempt.validation.ended(well: false, next: nil)
-            return askForConfirmation(attempt, accessPoint, context, for: &command)
+            return endValidation(of: attempt, accessPoint, well: false, context, for: &command)
         case .captive:
             // A user may sign in if there is time, but only over the link in use. Otherwise the device stays on the
             // link in use.
@@ -361,10 +357,19 @@ struct LinkMachine: Sendable, Hashable {
             phase = .validating(attempt, accessPoint)
             guard attempt.validation.failures >= rules.strikes else { return [] }
             guard isKept else { return [.failed(attempt, .noInternet)] }
-            attempt.isValidated = true
-            attempt.validation.ended(well: false, next: nil)
-            return askForConfirmation(attempt, accessPoint, context, for: &command)
+            return endValidation(of: attempt, accessPoint, well: false, context, for: &command)
         }
+    }
+
+    /// Asks no more questions before the link is in use.
+    private mutating func endValidation(
+        of attempt: Attempt, _ accessPoint: AccessPoint, well isWell: Bool, _ context: Context,
+        for command: inout Command?
+    ) -> [Outcome] {
+        var attempt = attempt
+        attempt.isValidated = true
+        attempt.validation.ended(well: isWell, next: nil)
+        return askForConfirmation(attempt, accessPoint, context, for: &command)
     }
 
     private mutating func askForConfirmation(

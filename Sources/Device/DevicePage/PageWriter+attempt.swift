@@ -23,6 +23,8 @@ extension PageWriter {
         }
     }
 
+    static let spinner = HTML.tag("span", [.class("spinner"), .init("aria-hidden", "true")])
+
     /// Tells the user where to find the result, because the radio may leave before a later page.
     private func trying(_ attempt: SwitchAttempt, _ phase: SwitchPhase, at now: Instant) -> BrowserResponse {
         let (url, seconds) = (visitor.place.url, max(0, (now - attempt.began).milliseconds / 1000))
@@ -36,7 +38,7 @@ extension PageWriter {
                 .tag(
                     "div", [.class("busy")],
                     [
-                        .tag("span", [.class("spinner"), .init("aria-hidden", "true")]),
+                        Self.spinner,
                         .tag(
                             "div", [.init("role", "status")],
                             [live("/result", id: "phase", [.text(localized(phase))])]),

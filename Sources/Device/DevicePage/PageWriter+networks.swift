@@ -27,7 +27,7 @@ extension PageWriter {
                 .tag(
                     "p", [.init("role", "status"), .class("busy")],
                     [
-                        .tag("span", [.class("spinner"), .init("aria-hidden", "true")]),
+                        Self.spinner,
                         .text(localized(.searching)),
                     ]))
         }

@@ -49,6 +49,9 @@ public enum IfupdownSource {
             self.place = place
         }
 
+        /// Option with the password; a passphrase has priority.
+        var key: (value: SourceText, line: Int)? { options["wpa-passphrase"] ?? options["wpa-psk"] }
+
         func text(_ name: String) -> String? { options[name]?.value.text }
 
         var isAccessPoint: Bool {
@@ -89,7 +92,7 @@ extension SourceContents {
             draft.security = Self.security(stanza)
             return add(draft)
         }
-        if stanza.options["wpa-psk"] != nil || stanza.options["wpa-passphrase"] != nil {
+        if stanza.key != nil {
             return findings.append(ImportFinding(stanza.place, .credentialWithoutName))
         }
         if let address = stanza.address {
@@ -119,8 +122,7 @@ extension SourceContents {
         let words = (stanza.text("wpa-key-mgmt") ?? "").split(separator: " ")
         if words.isEmpty {
             if stanza.options["wpa-eap"] != nil { return .enterprise }
-            let hasKey = stanza.options["wpa-psk"] != nil || stanza.options["wpa-passphrase"] != nil
-            return stanza.options["wireless-essid"] != nil && !hasKey ? .open : .psk
+            return stanza.options["wireless-essid"] != nil && stanza.key == nil ? .open : .psk
         }
         if words == ["NONE"] { return .open }
         if words == ["SAE"] { return .sae }
@@ -133,8 +135,7 @@ extension SourceContents {
         guard stanza.options["wpa-psk-file"] == nil, stanza.options["wpa-passphrase-file"] == nil else {
             return .elsewhere
         }
-        let option = stanza.options["wpa-passphrase"] ?? stanza.options["wpa-psk"]
-        guard let value = option?.value, !value.isEmpty else { return .missing }
+        guard let value = stanza.key?.value, !value.isEmpty else { return .missing }
         if value.isHexKey { return Secret(hexDigits: value).map { .derivedKey($0) } ?? .missing }
         return .passphrase(Secret(unquoted(value)))
     }

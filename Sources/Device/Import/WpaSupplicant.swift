@@ -120,14 +120,12 @@ extension SourceContents {
             fields["ieee80211w"].map { $0.numberOfAnyBase ?? 2 == 2 } ?? requiresManagementFrames
         draft.security = Self.security(fields, draft.requiresManagementFrames)
         draft.password = Self.password(fields, draft.security)
-        if case .psk = draft.security, fields["sae_password_id"] != nil {
-            draft.password = .malformed(Self.noIdentifier)
-        }
-        if case .sae = draft.security, fields["sae_password_id"] != nil {
-            draft.password = .malformed(Self.noIdentifier)
-        }
-        if case .sae = draft.security, fields["sae_pk"]?.numberOfAnyBase ?? 0 == 1 {
+        switch draft.security {
+        case .sae where fields["sae_pk"]?.numberOfAnyBase ?? 0 == 1:
             draft.password = .malformed("altnet supports no sae_pk")
+        case .psk where fields["sae_password_id"] != nil, .sae where fields["sae_password_id"] != nil:
+            draft.password = .malformed("altnet supports no sae_password_id")
+        default: break
         }
         draft.user = Self.user(fields)
         draft.hasCredential = !fields.keys.allSatisfy(Self.harmless.contains)
@@ -287,8 +285,6 @@ extension SourceContents {
         }
         return psk.starts(with: "ext:") ? .elsewhere : .malformed("psk is neither quoted nor 64 hexadecimal digits")
     }
-
-    private static let noIdentifier = "altnet supports no sae_password_id"
 
     private static func commentedPassphrase(_ line: SourceText) -> SourceText? {
         let line = line.trimmed

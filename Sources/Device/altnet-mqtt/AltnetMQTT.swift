@@ -181,12 +181,7 @@ private struct Start {
 
     /// Permanent addresses of this device's radios.
     private static var hardwareAddresses: [String] {
-        var found = glob_t()
-        defer { globfree(&found) }
-        guard glob("/sys/class/ieee80211/*/macaddress", 0, nil, &found) == 0 else { return [] }
-        return (0..<Int(found.gl_pathc)).compactMap { index in
-            found.gl_pathv[index].flatMap { KernelFile.read(String(cString: $0)) }
-        }
+        KernelFile.paths(matching: "/sys/class/ieee80211/*/macaddress").compactMap { KernelFile.read($0) }
     }
 
     private func value(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }

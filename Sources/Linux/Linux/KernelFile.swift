@@ -13,6 +13,14 @@ package enum KernelFile {
         return line.isEmpty ? nil : line
     }
 
+    /// Existing paths that match a pattern of glob(7), sorted.
+    package static func paths(matching pattern: String) -> [String] {
+        var found = glob_t()
+        defer { globfree(&found) }
+        guard glob(pattern, 0, nil, &found) == 0 else { return [] }
+        return (0..<Int(found.gl_pathc)).compactMap { index in found.gl_pathv[index].map { String(cString: $0) } }
+    }
+
     @discardableResult
     package static func write(_ text: String, to path: String) -> Bool {
         let descriptor = open(path, O_WRONLY | O_CLOEXEC)

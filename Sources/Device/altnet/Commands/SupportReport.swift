@@ -70,19 +70,14 @@ struct SystemFacts: Encodable {
         board = KernelFile.read("/proc/device-tree/model") ?? KernelFile.read("/sys/class/dmi/id/product_name")
         system = KernelFile.read("/etc/os-release")
         kernel = KernelFile.read("/proc/version")
-        var found = glob_t()
-        defer { globfree(&found) }
-        guard glob("/sys/class/ieee80211/*", 0, nil, &found) == 0 else { return }
-        for index in 0..<Int(found.gl_pathc) {
-            guard let path = found.gl_pathv[index].map({ String(cString: $0) }) else { continue }
+        radios = KernelFile.paths(matching: "/sys/class/ieee80211/*").map { path in
             let driver = realpath(path + "/device/driver", nil)
             defer { free(driver) }
-            radios.append(
-                Radio(
-                    driver: driver.map { String(cString: $0).split(separator: "/").last.map(String.init) ?? "" },
-                    name: path.split(separator: "/").last.map(String.init) ?? ""))
+            return Radio(driver: driver.map { Self.name(String(cString: $0)) }, name: Self.name(path))
         }
     }
+
+    private static func name(_ path: String) -> String { path.split(separator: "/").last.map(String.init) ?? "" }
 }
 
 indirect enum JSONTree: Codable, Equatable {
