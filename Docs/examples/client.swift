@@ -124,9 +124,10 @@ struct DevicePairing {
 
     /// One request at a time. The app needs NSLocalNetworkUsageDescription in its Info.plist.
     ///
-    /// A wait ends after 30 seconds, or when its task is cancelled. Both end the session: open another one then.
+    /// A request ends after 30 seconds, or when its task is cancelled. Both end the session: open another one then.
     actor DeviceSession {
         private static let queue = DispatchQueue(label: "altnet.connection")
+        private static let limit = DispatchTimeInterval.seconds(30)
         private let connection: NWConnection
         private var received = Data()
         private var count = 0
@@ -150,11 +151,19 @@ struct DevicePairing {
                 using: NWParameters(tls: tls))
             connection.start(queue: Self.queue)
 
-            // Each side shows that it has the key, for this certificate and this connection alone.
-            guard let theirs = Self.bytes(try await receive()["nonce"]) else { throw DeviceFault.notTheDevice }
+            do { try await open(pairing, shown.certificate) } catch {
+                connection.cancel()
+                throw error
+            }
+        }
+
+        /// Each side shows that it has the key, for this certificate and this connection alone.
+        private func open(_ pairing: DevicePairing, _ certificate: Data) async throws {
+            let greeting = try await receive(until: .now() + Self.limit)
+            guard let theirs = Self.bytes(greeting["nonce"]) else { throw DeviceFault.notTheDevice }
             let ours = SymmetricKey(size: .bits256).withUnsafeBytes { Data($0) }
             func proof(_ side: String) -> Data {
-                pairing.openingProof(side, certificate: shown.certificate, deviceNonce: theirs, appNonce: ours)
+                pairing.openingProof(side, certificate: certificate, deviceNonce: theirs, appNonce: ours)
             }
             let body = [
                 "deviceId": pairing.id, "key": pairing.name, "nonce": ours.base64EncodedString(),
@@ -170,23 +179,24 @@ struct DevicePairing {
             count += 1
             let head = #"{"v":1,"id":"\#(count)","type":"\#(type)","body":"#
             connection.send(content: Data(head.utf8) + body + Data("}\n".utf8), completion: .idempotent)
-            var answer = try await receive()
-            while answer["event"] != nil { answer = try await receive() }
+            let end = DispatchTime.now() + Self.limit
+            var answer = try await receive(until: end)
+            while answer["event"] != nil { answer = try await receive(until: end) }
             return try JSONSerialization.data(withJSONObject: answer["body"] ?? [:])
         }
 
-        private func receive() async throws -> [String: Any] {
+        private func receive(until end: DispatchTime) async throws -> [String: Any] {
             while true {
-                if let end = received.firstIndex(of: 10) {
-                    let line = received[..<end]
-                    received = Data(received[(end + 1)...])
+                if let newline = received.firstIndex(of: 10) {
+                    let line = received[..<newline]
+                    received = Data(received[(newline + 1)...])
                     let message = try JSONSerialization.jsonObject(with: line) as? [String: Any] ?? [:]
                     guard let error = message["error"] as? [String: Any] else { return message }
                     throw DeviceFault(code: "\(error["code"] ?? "")", message: "\(error["message"] ?? "")")
                 }
-                let end = DispatchWorkItem { [connection] in connection.cancel() }
-                Self.queue.asyncAfter(deadline: .now() + 30, execute: end)
-                defer { end.cancel() }
+                let timer = DispatchWorkItem { [connection] in connection.cancel() }
+                Self.queue.asyncAfter(deadline: end, execute: timer)
+                defer { timer.cancel() }
                 received += try await withTaskCancellationHandler {
                     try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Data, any Error>) in
                         connection.receive(minimumIncompleteLength: 1, maximumLength: 65536) { data, _, _, error in

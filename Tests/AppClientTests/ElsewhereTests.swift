@@ -2,6 +2,7 @@ import AgentModel
 import AppClient
 import AppProtocol
 import Foundation
+import TestTime
 import Testing
 
 /// A device that the app reaches at one of two places. A script stands in for `altnet-mqtt tunnel`.
@@ -44,6 +45,16 @@ import Testing
         #expect(route.broker == "mqtts://broker.example.com:8884" && route.prefix == "a/b")
         for url in ["mqtt://broker", "mqtt://broker/"] {
             #expect(BrokerRoute(url).broker == "mqtt://broker" && BrokerRoute(url).prefix == "altnet")
+        }
+    }
+
+    @Test func aPasswordInTheURLIsNeitherPassedNorShown() async throws {
+        for url in ["mqtts://anna:hunter2@broker", "mqtts://anna:hunt/er2@broker"] {
+            let endpoint = Endpoint.broker(BrokerRoute(url), device: Fixture.device)
+            let error = await #expect(throws: ClientError.self) { try await DeviceClient(connectingTo: endpoint) }
+            #expect(error == .connectFailed(endpoint, errno: EINVAL))
+            let shown = "\(endpoint) \(error?.description ?? "")"
+            #expect(!shown.contains("hunt"))
         }
     }
 
@@ -95,6 +106,25 @@ import Testing
                     connectingTo: .first(silent, otherwise: .broker(route, device: Fixture.device)))
                 #expect(try await client.capabilities().deviceId == Fixture.device.deviceId)
                 await client.close()
+            }
+        }
+    }
+
+    /// A broker may still deliver the command when the app has given up, so nobody knows that nothing will begin.
+    @Test func aLostCommandMayStillArriveThroughABroker() async throws {
+        let gate = Gate()
+        let board = Board(Fixture.device) { request in if request.type == .switchNetwork { await gate.pass() } }
+        try await Fixture.with(board) { fixture async throws in
+            try await withRoute(to: fixture.relay.port) { route, _ async throws in
+                var settings = DeviceSession.Settings.quick
+                settings.timeout = .seconds(3)
+                let session = DeviceSession(.broker(route, device: Fixture.device), settings: settings)
+                let network = NetworkReference.new(NewNetwork(ssid: try SSID("Elsewhere"), credential: .none))
+                await #expect(throws: ClientError.outcomeUnknown(switchId: nil)) {
+                    try await session.switchNetwork(to: network)
+                }
+                gate.open()
+                await session.close()
             }
         }
     }

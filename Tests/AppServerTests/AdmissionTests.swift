@@ -63,6 +63,9 @@ import Testing
         for _ in 0..<100 { wrongKeys.record(site, at: now) }
         #expect(wrongKeys.count(from: site, at: now) == 100)
         #expect(wrongKeys.delay(for: site, at: now) == .seconds(4))
+        let here = try self.site("127.0.0.1")
+        for _ in 0..<100 { wrongKeys.record(here, at: now) }
+        #expect(wrongKeys.delay(for: here, at: now) == .seconds(1))
         wrongKeys.clear(site)
         #expect(wrongKeys.delay(for: site, at: now) == .zero)
     }

@@ -11,7 +11,7 @@ import 'dart:io';
 
 import 'pairing.dart';
 
-/// A session with a device. A wait ends after [limit] with a TimeoutException, or by [close] with a SocketException.
+/// A session with a device. A request ends after [limit] with a TimeoutException, or by [close] with a SocketException.
 class Device {
   Device._(this.pairing, this.socket, this.lines);
   final Pairing pairing;
@@ -33,20 +33,29 @@ class Device {
     final lines = StreamIterator(socket.cast<List<int>>().transform(utf8.decoder).transform(const LineSplitter()));
     final device = Device._(pairing, socket, lines);
 
-    // Each side shows that it has the key, for this certificate and this connection alone.
-    final theirs = base64.decode((await device.receive())['nonce']);
-    final ours = randomBytes(32);
-    List<int> proof(String side) => pairing.openingProof(side, certificate, theirs, ours);
-    final opened = await device.ask('session.open', {
-      'deviceId': pairing.id, 'key': pairing.name, 'nonce': base64.encode(ours), 'proof': base64.encode(proof('app'))});
-    if (opened['proof'] != base64.encode(proof('device'))) {
-      throw DeviceException('notTheDevice', 'the other side has not proved that it has the key');
+    try {
+      await device.prove(certificate);
+    } catch (_) {
+      device.close();
+      rethrow;
     }
     return device;
   }
 
-  Future<Map<String, dynamic>> receive() async {
-    final hasLine = await lines.moveNext().timeout(limit, onTimeout: () {
+  /// Each side shows that it has the key, for this certificate and this connection alone.
+  Future<void> prove(List<int> certificate) async {
+    final theirs = base64.decode((await receive(DateTime.now().add(limit)))['nonce']);
+    final ours = randomBytes(32);
+    List<int> proof(String side) => pairing.openingProof(side, certificate, theirs, ours);
+    final opened = await ask('session.open', {
+      'deviceId': pairing.id, 'key': pairing.name, 'nonce': base64.encode(ours), 'proof': base64.encode(proof('app'))});
+    if (opened['proof'] != base64.encode(proof('device'))) {
+      throw DeviceException('notTheDevice', 'the other side has not proved that it has the key');
+    }
+  }
+
+  Future<Map<String, dynamic>> receive(DateTime end) async {
+    final hasLine = await lines.moveNext().timeout(end.difference(DateTime.now()), onTimeout: () {
       close();
       throw TimeoutException('the device does not answer', limit);
     });
@@ -63,9 +72,10 @@ class Device {
   /// The body of the answer. Events that come before it are left out.
   Future<Map<String, dynamic>> ask(String type, [Map<String, dynamic> body = const {}]) async {
     socket.write('${jsonEncode({'v': 1, 'id': '${++count}', 'type': type, 'body': body})}\n');
-    var answer = await receive();
+    final end = DateTime.now().add(limit);
+    var answer = await receive(end);
     while (answer['event'] != null) {
-      answer = await receive();
+      answer = await receive(end);
     }
     return answer['body'];
   }

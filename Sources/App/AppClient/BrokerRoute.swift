@@ -44,7 +44,7 @@ public struct BrokerRoute: Sendable, Equatable {
             to deviceId: String, with bootstrap: ClientBootstrap, on loop: any EventLoop
         ) -> EventLoopFuture<any Channel> {
             // The program's arguments are public.
-            guard !broker.contains("@") else {
+            guard !broker.contains("@"), !prefix.contains("@") else {
                 return loop.makeFailedFuture(IOError(errnoCode: EINVAL, reason: "the broker's address has a password"))
             }
             let options = (user.map { ["--user=\($0)"] } ?? []) + (secrets.map { ["--secrets=\($0)"] } ?? [])

@@ -56,6 +56,8 @@ extension ClientError: CustomStringConvertible {
         case .unreachable(let endpoint): "no device answers, check that it is on and at the broker: \(endpoint)"
         case .notPermitted(let endpoint): "no permission to start altnet-mqtt: \(endpoint)"
         case .connectFailed(.broker, errno: ENOENT): "altnet-mqtt is not installed: apt install altnet-fleet"
+        case .connectFailed(.broker, errno: EINVAL):
+            "the broker's address must not contain a user or password: pass the user separately, the password in a file"
         case .connectFailed(let endpoint, let errno):
             "could not connect to \(endpoint): \(String(cString: strerror(errno)))"
         case .unresolvable(let endpoint):
@@ -71,7 +73,7 @@ extension ClientError: CustomStringConvertible {
         case .notADevice(let endpoint): "not an altnet device, check the port: \(endpoint)"
         case .turnedAway(.broker(let route, let device)):
             "no answer through the broker, check its address and secrets and that the device is on: "
-                + "\(device.deviceId) at \(route.broker)"
+                + "\(device.deviceId) at \(route.broker.withoutCredentials)"
         case .turnedAway(let endpoint):
             "the device closed the connection, it may be busy, try again later: \(endpoint)"
         case .timedOut: "the agent did not answer in time: try again"

@@ -25,6 +25,9 @@ public struct DeviceClient: Sendable {
     /// Whether the connection is open and the device sent a line within `span`.
     func isHeard(within span: Duration) -> Bool { isConnected && connection.isHeard(within: span) }
 
+    /// Whether a request may reach the device after the connection has ended.
+    var mayDeliverLate: Bool { connection.mayDeliverLate }
+
     func isSame(as other: DeviceClient) -> Bool { connection === other.connection }
 
     /// Closes the connection with a TCP reset. Pending requests fail with `disconnected`.

@@ -22,12 +22,11 @@ extension DeviceConnection {
         #endif
     }
 
-    /// Tries the second endpoint once the first has failed or its head start is over. Returns the connection that opens
-    /// first.
+    /// Tries the second endpoint once the first has failed or its head start is over. Each may take the whole limit.
+    /// Returns the connection that opens first.
     private static func open(
         _ first: Endpoint, otherwise second: Endpoint, within limit: Duration
     ) async throws(ClientError) -> DeviceConnection {
-        let end = ContinuousClock.now + limit
         let result = await withTaskGroup(of: Result<DeviceConnection, ClientError>?.self) { group in
             group.addTask { await Result { () async throws(ClientError) in try await open(first, within: limit) } }
             group.addTask {
@@ -48,7 +47,7 @@ extension DeviceConnection {
                 isSecondTried = true
                 group.addTask {
                     await Result { () async throws(ClientError) in
-                        try await open(second, within: end - .now)
+                        try await open(second, within: limit)
                     }
                 }
             }

@@ -23,6 +23,8 @@ final class DeviceConnection: Sendable {
 
     var isOpen: Bool { router.isOpen }
 
+    var mayDeliverLate: Bool { transport.mayDeliverLate }
+
     func isHeard(within span: Duration) -> Bool {
         router.heard.map { ContinuousClock.now - $0 < span } ?? false
     }
@@ -67,7 +69,7 @@ final class DeviceConnection: Sendable {
 
     func close() async { await transport.closed() }
 
-    /// Closes at once: unsent requests must not arrive later, because the session may repeat them.
+    /// Closes at once, because the session may repeat requests.
     func abandon() {
         router.end(.disconnected)
         transport.abandon()

@@ -135,7 +135,9 @@ struct WrongKeys {
 
     func delay(for site: IPAddress.Site, at now: Instant) -> Duration {
         let count = count(from: site, at: now)
-        return count == 0 ? .zero : limits.waits.wait(after: count - 1)
+        guard count > 0 else { return .zero }
+        let wait = limits.waits.wait(after: count - 1)
+        return site.isLoopback ? min(wait, limits.longestOnLoopback) : wait
     }
 
     mutating func record(_ site: IPAddress.Site, at now: Instant) {

@@ -76,6 +76,8 @@ extension IPAddress {
         fileprivate let bytes: [UInt8]
         /// Interface index of a link-local address, whose prefix all links share (RFC 4291, 2.5.6). 0 for others.
         fileprivate var interface: UInt32 = 0
+
+        var isLoopback: Bool { bytes.count == 4 ? bytes[0] == 127 : bytes.allSatisfy { $0 == 0 } }
     }
 }
 

@@ -108,6 +108,9 @@ extension AppServer {
     public struct WrongKeyLimits: Sendable {
         /// Delays after one, two and more consecutive wrong keys.
         public var waits = BackOff(first: .milliseconds(250), last: .seconds(4))
+        /// Longest delay of clients on this machine. All apps at the broker are among them, and one wrong key must not
+        /// keep the others out. The bridge opens at most one connection a second.
+        public var longestOnLoopback = Duration.seconds(1)
         /// Time after the last wrong key until the count resets.
         public var memory = Duration.seconds(600)
         /// Maximum number of sites remembered; the oldest entry is dropped first.

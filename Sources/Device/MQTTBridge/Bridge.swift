@@ -94,7 +94,9 @@ public struct Bridge: Sendable {
 
     public var isConnected: Bool { if case .up = broker.phase { true } else { false } }
     /// Whether the bridge takes the agent's bytes for apps. While false, they stay in the kernel.
-    public var readsTunnels: Bool { isConnected && queue.bytes < BridgeLimits.tunnelBacklog }
+    public var readsTunnels: Bool {
+        isConnected && queue.bytes < BridgeLimits.tunnelBacklog && queue.waitingEvents < BridgeLimits.queuedMessages / 4
+    }
     public var waitingMessages: Int { queue.waitingEvents }
     /// Number of messages dropped since the start, for lack of room or because of their size.
     public var lostMessages: Int { queue.lost }

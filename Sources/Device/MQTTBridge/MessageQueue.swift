@@ -14,7 +14,7 @@ struct MessageQueue: Sendable {
     private(set) var bytes = 0
     private var flying: [(number: Int, message: Waiting, since: Instant)] = []
     private var lastNumber = 0
-    /// Number of messages dropped for lack of room or because of their size.
+    /// Number of messages dropped for lack of room or because of their size, without those of tunnels.
     private(set) var lost = 0
 
     var waitingEvents: Int { events.count }
@@ -48,8 +48,9 @@ struct MessageQueue: Sendable {
     /// Drops the oldest messages, of tunnels first: an app can ask again.
     private mutating func trim() {
         while events.count > BridgeLimits.queuedMessages || bytes > BridgeLimits.queuedBytes, !events.isEmpty {
-            bytes -= events.remove(at: events.firstIndex { $0.message.isBinary } ?? 0).message.size
-            lost += 1
+            let tunnelled = events.firstIndex { $0.message.isBinary }
+            bytes -= events.remove(at: tunnelled ?? 0).message.size
+            if tunnelled == nil { lost += 1 }
         }
     }
 

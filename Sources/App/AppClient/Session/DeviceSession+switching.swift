@@ -13,8 +13,8 @@ extension DeviceSession {
     ///   - limit: longest duration, rollback included; nil for two minutes plus `confirmWithin`.
     ///   - onProgress: called once for each phase, in order, the outcome included.
     /// - Returns: the outcome: `committed`, `rolledBack` or `failed`.
-    /// - Throws: `timedOut` if the switch still runs after `limit`, `outcomeUnknown` if the device stopped answering,
-    ///   `disconnected` if the switch has not begun.
+    /// - Throws: `timedOut` if the switch still runs after `limit`; `outcomeUnknown` if the device stopped answering,
+    ///   or if a broker may still deliver the command; `disconnected` if the switch has not begun.
     public func switchNetwork(
         to network: NetworkReference, confirmWithin: Int? = nil, confirms: Bool = true, joinOnce: Bool = false,
         besideUplink: Bool = false, within limit: Duration? = nil,
@@ -74,7 +74,9 @@ extension DeviceSession {
             let begun = try await persistently { [self] client throws(ClientError) in
                 try await switchBegun(since: before, at: client.endpoint)
             }
-            guard let begun else { throw .disconnected }
+            guard let begun else {
+                throw client.mayDeliverLate ? .outcomeUnknown(switchId: nil) : .disconnected
+            }
             return (begun, false)
         }
     }

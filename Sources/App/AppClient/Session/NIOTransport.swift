@@ -15,6 +15,7 @@
     /// The transport of Linux and macOS, with SwiftNIO and BoringSSL.
     struct NIOTransport: Transport {
         private let channel: any Channel
+        let mayDeliverLate: Bool
 
         /// Event loop of one thread, which serves all connections of the process.
         private static let eventLoops = MultiThreadedEventLoopGroup(numberOfThreads: 1)
@@ -62,6 +63,7 @@
             _ channel: any Channel, for endpoint: Endpoint
         ) -> EventLoopFuture<DeviceConnection> {
             let router = MessageRouter()
+            let mayDeliverLate = if case .broker = endpoint { true } else { false }
             let opened = channel.eventLoop.makePromise(of: SessionOpened?.self)
             do {
                 let pipeline = channel.pipeline.syncOperations
@@ -81,7 +83,11 @@
             }
             return channel.setOption(.autoRead, value: true)
                 .flatMap { opened.futureResult }
-                .map { DeviceConnection(transport: NIOTransport(channel: channel), router: router, session: $0) }
+                .map {
+                    DeviceConnection(
+                        transport: NIOTransport(channel: channel, mayDeliverLate: mayDeliverLate), router: router,
+                        session: $0)
+                }
         }
 
         func send(_ line: [UInt8], onFailure: @escaping @Sendable () -> Void) {

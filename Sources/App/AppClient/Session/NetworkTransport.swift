@@ -10,6 +10,7 @@
     ///
     /// Written to Apple's documentation: this file is neither compiled nor run by altnet's tests.
     final class NetworkTransport: Transport {
+        let mayDeliverLate = false
         private let device: DeviceKey
         private let connection: NWConnection
         private let seen: SeenCertificate

@@ -6,6 +6,8 @@ protocol Transport: Sendable {
     func close()
     /// Closes the connection, and returns when it is closed.
     func closed() async
-    /// Closes the connection at once. Unsent lines do not arrive.
+    /// Closes the connection at once. Unsent lines do not arrive, unless ``mayDeliverLate`` is true.
     func abandon()
+    /// Whether sent lines may arrive after ``abandon()``, because a broker has them.
+    var mayDeliverLate: Bool { get }
 }

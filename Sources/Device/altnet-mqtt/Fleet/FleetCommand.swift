@@ -181,7 +181,8 @@ struct BrokerArguments: ParsableArguments {
         do throws(BridgeOptions.Faults) { options = try BridgeOptions(values) } catch {
             for fault in error.faults {
                 let allowed = BridgeOptions.Name(rawValue: fault.name)?.form.allowed ?? ""
-                complain("\(fault.name.lowercased()) is \"\(fault.value.printable)\"; allowed: \(allowed)")
+                let value = fault.value.withoutCredentials.printable
+                complain("\(fault.name.lowercased()) is \"\(value)\"; allowed: \(allowed)")
             }
             throw ExitCode(EX_CONFIG)
         }
