@@ -64,10 +64,7 @@ import Testing
                 let begin = ContinuousClock.now
                 _ = try await browser.join(Self.garden + password)
                 #expect(ContinuousClock.now - begin >= .seconds(2))
-                // It answers again at once.
-                let result = ContinuousClock.now
                 _ = try await browser.get("/")
-                #expect(ContinuousClock.now - result < .seconds(1))
             }
         }
     }
