@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    /// The second place is tried at once after a failure, and the session goes back to the first after a loss.
+    /// The second place is tried at once after a failure.
     @Test func theNetworkIsFirstAndTheBrokerSecond() async throws {
         try await Fixture.with { fixture async throws in
             try await withRoute(to: fixture.relay.port) { route, arguments async throws in
@@ -91,6 +91,32 @@ import Testing
                 let unknown = DeviceNetworkManager(device: Fixture.device, broker: route, settings: .quick) { [] }
                 #expect(try await unknown.getBackupWifiNetworks().max == 3)
                 for manager in [manager, elsewhere, unknown] { await manager.close() }
+            }
+        }
+    }
+
+    /// The session leaves the network and returns to it, each time after the loss of a connection.
+    @Test func aLossLeadsBackToTheNetwork() async throws {
+        try await Fixture.with { fixture async throws in
+            try await withRoute(to: fixture.relay.port) { route, arguments async throws in
+                let network = try await Relay(to: fixture.relay.port)
+                let here = Endpoint.network(host: "127.0.0.1", port: network.port, device: Fixture.device)
+                let manager = DeviceNetworkManager(device: Fixture.device, broker: route, settings: .quick) { [here] }
+                func loseConnection(refusing: Bool) async throws {
+                    network.refuse(refusing)
+                    await fixture.relay.cut()
+                    try await eventually("the loss is noticed") { await !manager.session.isConnected }
+                    #expect(try await manager.getBackupWifiNetworks().max == 3)
+                }
+                #expect(try await manager.getBackupWifiNetworks().max == 3)
+                #expect((try? arguments()) == nil && network.connections == 1)
+                try await loseConnection(refusing: true)
+                #expect(try arguments().first == "tunnel")
+                #expect(network.connections == 0 && fixture.relay.accepted == 2)
+                try await loseConnection(refusing: false)
+                #expect(network.connections == 1 && fixture.relay.accepted == 3)
+                await manager.close()
+                await network.stop()
             }
         }
     }

@@ -83,6 +83,24 @@ import Testing
         #expect(DeviceAttributes.backupNetworks.rawValue == 4096)
     }
 
+    /// The raw values of `SCNetworkReachabilityFlags` (SCNetworkReachability.h), and the names in the protocol.
+    // covers: seed/reach-flags
+    @Test(
+        arguments: [
+            ("transientConnection", 0x1), ("reachable", 0x2), ("connectionRequired", 0x4), ("connectionOnTraffic", 0x8),
+            ("interventionRequired", 0x10), ("connectionOnDemand", 0x20), ("isLocalAddress", 0x1_0000),
+            ("isDirect", 0x2_0000), ("isCellular", 0x4_0000),
+        ] as [(String, UInt32)])
+    func reachabilityFlagsHaveApplesValues(name: String, value: UInt32) {
+        let flag = ReachabilityFlags(rawValue: value)
+        #expect(flag.names == [name] && ReachabilityFlags(names: [name]) == flag)
+    }
+
+    @Test func reachabilityFlagsHaveApplesOtherNames() {
+        #expect(ReachabilityFlags.allNames.count == 9)
+        #expect(ReachabilityFlags.connectionAutomatic.rawValue == 0x8 && ReachabilityFlags.isWWAN.rawValue == 0x4_0000)
+    }
+
     /// Any 1 to 32 bytes come back as they were.
     // covers: seed/current-ssid
     @Test func ssidTravelsLosslessly() throws {

@@ -1,5 +1,8 @@
+import AgentModel
 import Foundation
 import Testing
+
+@testable import Agent
 
 /// A line that root alone may read.
 private let secret = "secret-of-root"
@@ -145,6 +148,25 @@ struct TakenOverAgentTests {
                 #expect(try device.prepare().announced?.contains("name=") == false)
             }
         }
+    }
+
+    /// The agent writes the file that the helper reads, and that systemd watches.
+    // covers: seed/device-name
+    @Test func theNameThatTheAgentWritesIsAnnounced() throws {
+        let device = try Device()
+        try device.writeId(Array("lamp-01\n".utf8))
+        let owner = try #require(getpwnam("nobody")).pointee.pw_uid
+        func announce(_ name: DeviceName?) throws -> String {
+            try DeviceNameFile(directory: device.root + "/run/altnet").write(name, boot: "b-1")
+            chown(device.deviceName, owner, gid_t.max)
+            return try #require(try device.prepare().announced)
+        }
+        #expect(try announce(DeviceName("Küche & Bad")).contains("<txt-record>name=Küche &amp; Bad</txt-record>"))
+        let lamps = String(repeating: "💡", count: 62)
+        #expect(try announce(DeviceName(lamps + "💡💡")).contains("<txt-record>name=\(lamps)</txt-record>"))
+        #expect(try !announce(nil).contains("name="))
+        let file = try AgentSettings(environment: [:]).socketFolder + "/" + DeviceNameFile.name
+        #expect(try Board.text(of: "systemd/altnet-announce.path").contains("\nPathChanged=\(file)\n"))
     }
 
     @Test func anIdIsTextForResolvedToo() throws {

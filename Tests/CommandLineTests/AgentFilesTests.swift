@@ -1,6 +1,7 @@
 import Agent
 import Foundation
 import PipedPrograms
+import TestTime
 import Testing
 
 @testable import altnet
@@ -64,6 +65,11 @@ struct AgentFilesTests {
         let added = await altnet(["keys", "add", "Panel", "--lasting", "--output", folder + "/panel.key"] + socket)
         #expect(added.status == 0, "\(added.errors)")
         _ = await altnet(["setup-ap", "open"] + socket)
+        // What the announcing unit reads (board/systemd/altnet-announce.path).
+        #expect(await altnet(["name", "Küche"] + socket).status == 0)
+        try await eventually("the name is in a file") {
+            (try? String(contentsOfFile: device + "/run/device-name", encoding: .utf8)) == "Küche"
+        }
         let running = Self.files(in: device)
         agent.end(SIGTERM)
         #expect(agent.wait() == 0)

@@ -56,6 +56,13 @@ import Testing
         #expect(Pattern(pattern).matches(id) == isMatch)
     }
 
+    @Test func aPatternWithoutAMatchIsNamed() {
+        #expect(
+            Check.unmatched(["lines.id", "event", "*.once", "network.get.canUpdate"]) == [
+                "event", "network.get.canUpdate",
+            ])
+    }
+
     @Test func networksAreRead() throws {
         let text = """
             {"networks":[{"name":"home","ssid":"HomeNet","password":"password","device":"192.0.2.1"},

@@ -88,7 +88,7 @@ enum Meddling: String, CaseIterable {
     case codeChanged, detailsMissing, messageMissing
     case closesAfterError, answersEmptyLines, lineTooLong, silent
     case unknownMembersRefused
-    case fieldWithoutBody, lastLineLost, restartUncounted, busyUntold
+    case fieldWithoutBody, lastLineLost, restartUncounted, busyUntold, flagMisnamed
 
     var finders: [String] {
         switch self {
@@ -99,7 +99,7 @@ enum Meddling: String, CaseIterable {
         case .versionWrong, .okMissing, .bodyMissing: ["network.get", "backups.get"]
         case .memberMissing, .memberOfWrongType: ["backups.get", "backups.update.answer"]
         case .passwordShown: ["backups.update.answer"]
-        case .qualityWrong, .timeWrong: ["network.get"]
+        case .qualityWrong, .timeWrong, .flagMisnamed: ["network.get"]
         case .ssidTwice: ["network.get"]
         case .codeChanged: ["lines.malformed.notJSON", "backups.update.passwordMissing", "events.future"]
         case .detailsMissing: ["backups.update.revisionConflict", "limits.confirm"]
@@ -175,6 +175,7 @@ private final class Spoiler {
         case .passwordShown: return [json.inNetworks(with: ["password": "swordfish"])]
         case .qualityWrong: return [json.body(with: ["quality": 1], where: "flags")]
         case .timeWrong: return [json.body(with: ["since": "2026-02-03 04:05:06"], where: "flags")]
+        case .flagMisnamed: return [line.replacing(#""interventionRequired""#, with: #""isWWAN""#)]
         case .ssidTwice: return [json.body(with: ["ssidHex": "ff"], where: "ssid")]
         case .codeChanged where isError: return [line.replacing("\"code\":\"", with: "\"code\":\"x")]
         case .detailsMissing where isError: return [json.with(["error": json.error(with: ["details": nil])]).asText]
@@ -226,6 +227,8 @@ enum Defect: String, CaseIterable {
     case countUntold, sealedFieldUntold, hashUntold, interfaceBeforeUplink
     case scansAtOnce, scanUnnumbered, weakestFirst, historyUnlimited
     case nameForgotten, nameStays, nameUntold, oneOfEachName, portalElsewhere, updateFlagMissing
+    case portForgotten, anyHostTaken, anyTargetNameTaken, targetUntold, flagAlone
+    case providerTwice, providerStaysOn, anyProviderSwitched, providerTooEarly, requestOfAnother, requestWithoutWay
 
     /// Ids of checks that must fail, at least.
     var finders: [String] {
@@ -283,6 +286,16 @@ enum Defect: String, CaseIterable {
         case .oneOfEachName: ["backups.update.twoPasswords"]
         case .portalElsewhere: ["portal.get.state"]
         case .updateFlagMissing: ["backups.update.flag"]
+        case .portForgotten: ["targets.port"]
+        case .anyHostTaken: ["targets.badHost"]
+        case .anyTargetNameTaken: ["targets.names"]
+        case .targetUntold: ["targets.event"]
+        case .flagAlone: ["network.get.reachability"]
+        case .providerTwice: ["providers.get"]
+        case .providerStaysOn: ["providers.set"]
+        case .anyProviderSwitched: ["providers.unknown"]
+        case .providerTooEarly: ["portal.get.state"]
+        case .requestOfAnother, .requestWithoutWay: ["portal.get"]
         }
     }
 }

@@ -41,6 +41,8 @@ final class ModelDevice: DeviceService {
         /// Of networks that were removed: only a device with a defect has any use for them.
         var removed: [Stored] = []
         var opened: [[UInt8]: Secret] = [:]
+        var targets = ModelDevice.targets
+        var providers = ["cafe", "hotel"].map { HotspotProvider(name: $0, isOn: true) }
     }
 
     static let key: DeviceKey = {
@@ -95,8 +97,11 @@ final class ModelDevice: DeviceService {
         case .getPortal: .portal(portal)
         case .answerPortal(let answer): .portal(try self.answer(answer))
         case .setName(let change): .network(set(change))
-        case .getTargets, .updateTargets, .getProviders, .setProvider, .openRescue, .closeRescue, .stagePassword,
-            .dropPassword, .getMetrics:
+        case .getTargets: .targets(state.withLock { $0.targets })
+        case .updateTargets(let update): .targets(try self.update(update))
+        case .getProviders: .providers(state.withLock { providers($0) })
+        case .setProvider(let change): .providers(try set(change))
+        case .openRescue, .closeRescue, .stagePassword, .dropPassword, .getMetrics:
             throw ProtocolError(.unsupported, "the model has none").about("type")
         }
     }
@@ -120,7 +125,7 @@ final class ModelDevice: DeviceService {
             maxBackupNetworks: state.withLock { $0.maximum }, deviceId: Self.key.deviceId, firmware: "1.0",
             features: [
                 "failover", "scan", "confirm", "joinOnce", "seal", "connectivity", "portal", "address", "enterprise",
-                "options", "name",
+                "options", "name", "targets", "providers",
             ])
     }
 
@@ -151,7 +156,7 @@ final class ModelDevice: DeviceService {
             ssid: state.current.ssid, bssid: BSSID("02:00:00:00:01:00"), signal: -52,
             frequency: Frequency(megahertz: 2412), hash: hash(of: state.current),
             addresses: state.linkState == .online ? ["192.0.2.23"] : [], since: state.since,
-            connectivity: has(.connectivityUntold) ? nil : Self.connectivity)
+            connectivity: has(.connectivityUntold) ? nil : connectivity(state))
         status.deviceName = state.name
         return status
     }
@@ -300,13 +305,81 @@ extension ModelDevice {
 
 // How far the model's network leads, and the portal that stands in the way.
 extension ModelDevice {
-    private static let broker = TargetStatus(
-        name: "broker", host: "mqtt.example.com", port: 8883, state: .waiting, reason: .captive, since: .now)
-    private static let hotspot = Portal(url: "https://portal.example.net/", state: .presentingUI, provider: "cafe")
+    static let targets = TargetList(
+        source: .settings, required: .target,
+        targets: [TargetSetting(name: "broker", url: "mqtts://mqtt.example.com:8883")])
+    private static let ports = ["tcp": 80, "tls": 443, "http": 80, "https": 443, "mqtt": 1883, "mqtts": 8883]
 
-    static let connectivity = Connectivity(
-        level: .lan, required: .target, internet: .captive, problem: .captive, portal: hotspot, targets: [broker],
-        reachability: [.reachable, .interventionRequired], checked: .now)
+    private var hotspot: Portal {
+        Portal(
+            url: "https://portal.example.net/", state: has(.providerTooEarly) ? .evaluating : .presentingUI,
+            provider: "cafe")
+    }
+
+    private func connectivity(_ state: State) -> Connectivity {
+        Connectivity(
+            level: .lan, required: .target, internet: .captive, problem: .captive, portal: hotspot,
+            targets: state.targets.targets.compactMap { status(of: $0, .waiting) },
+            reachability: has(.flagAlone)
+                ? .interventionRequired : [.reachable, .connectionRequired, .interventionRequired],
+            checked: .now)
+    }
+
+    /// - Returns: nil for a target that cannot be.
+    private func status(of target: TargetSetting, _ state: ConnectionState) -> TargetStatus? {
+        let label = #"[A-Za-z0-9-]{1,63}"#
+        let form = try? Regex<(Substring, Substring, Substring, Substring?)>(
+            #"([a-z]+)://(\#(label)(?:\.\#(label))*|\[[0-9a-f:]+\])(?::([0-9]{1,5}))?"#)
+        guard let form, let match = target.url.wholeMatch(of: form), let usual = Self.ports[String(match.1)] else {
+            return nil
+        }
+        let port = match.3.map { Int($0) } ?? (has(.portForgotten) ? 8080 : usual)
+        guard let port, (1...65_535).contains(port) else { return nil }
+        return TargetStatus(
+            name: target.name, host: String(match.2), port: port, state: state,
+            reason: state == .waiting ? .captive : nil, since: .now)
+    }
+
+    private func update(_ update: TargetsUpdate) throws(ProtocolError) -> TargetList {
+        var list = Self.targets
+        if case .replace(let wanted) = update {
+            for (index, target) in wanted.enumerated() {
+                let isNew = !wanted[..<index].contains { $0.name == target.name }
+                guard isNew && target.name.wholeMatch(of: /[A-Za-z0-9_-]+/) != nil || has(.anyTargetNameTaken) else {
+                    throw ProtocolError(.malformed, "not a name").about("body.targets[\(index)].name")
+                }
+                guard status(of: target, .setup) != nil || has(.anyHostTaken) else {
+                    throw ProtocolError(.malformed, "not a server").about("body.targets[\(index)].url")
+                }
+            }
+            list = TargetList(source: .app, required: .target, targets: wanted)
+        }
+        let before = state.withLock { state in
+            defer { state.targets = list }
+            return state.targets.targets
+        }
+        guard !has(.targetUntold) else { return list }
+        let gone = before.filter { !list.targets.contains($0) }.compactMap { status(of: $0, .cancelled) }
+        let new = list.targets.filter { !before.contains($0) }.compactMap { status(of: $0, .setup) }
+        for target in gone + new { hub.publish(.targetChanged(target)) }
+        return list
+    }
+
+    private func providers(_ state: State) -> HotspotProviders {
+        HotspotProviders(providers: state.providers + (has(.providerTwice) ? state.providers : []))
+    }
+
+    private func set(_ change: ProviderSwitch) throws(ProtocolError) -> HotspotProviders {
+        let isKnown = state.withLock { state in
+            guard let index = state.providers.firstIndex(where: { $0.name == change.provider }) else { return false }
+            if !has(.providerStaysOn) { state.providers[index].isOn = change.isOn }
+            return true
+        }
+        guard isKnown || has(.anyProviderSwitched) else {
+            throw ProtocolError(.malformed, "no provider has this name").about("body.provider")
+        }
+        return state.withLock { providers($0) }
+    }
 
     var diagnosis: Diagnosis {
         let steps = Diagnosis.Layer.allCases.map { layer in
@@ -324,9 +397,11 @@ extension ModelDevice {
             fields: [PortalRequest.Field(name: "terms", label: "I accept", kind: .checkbox, isRequired: true)])
         if has(.portalNamesTwice) { request.fields += request.fields }
         if has(.portalTooLong) { request.fields[0].label = String(repeating: "a", count: 201) }
-        var hotspot = Self.hotspot
+        if has(.requestOfAnother) { request.provider = "hotel" }
+        if has(.requestWithoutWay) { request.fields = [] }
+        var hotspot = hotspot
         if has(.portalElsewhere) { hotspot.state = .maintaining }
-        return PortalStatus(portal: hotspot, request: has(.portalUntold) ? nil : request)
+        return PortalStatus(portal: hotspot, request: has(.portalUntold) || has(.providerTooEarly) ? nil : request)
     }
 
     func answer(_ answer: PortalAnswer) throws(ProtocolError) -> PortalStatus {

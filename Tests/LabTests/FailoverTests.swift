@@ -158,7 +158,6 @@ extension Radios {
             }
         }
 
-        // covers: seed/provider-unclaimed
         @Test(.extended) func backupIsTransitionAndHomeIsOpen() async throws {
             try await scenario("open home, backup in transition mode", accessPoints: 2) { lab in
                 try await House(lab, home: .open, backup: .transition("backup-password")).expectFailover(

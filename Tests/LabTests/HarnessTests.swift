@@ -15,7 +15,7 @@ extension Radios {
             ["backups.update"], ["backups.get", "hashes", "key"], ["backups.atomic"], ["security"], ["robustness"],
             ["switch.notFound", "switch.inProgress", "switch.alreadyAssociated", "switch.invalid"],
             ["switch.unconfirmed", "switch.wrongKey", "switch.oneOutcome"],
-            ["name", "network.get.canUpdate", "switch.race", "keys.duringSwitch"],
+            ["name", "switch.race", "keys.duringSwitch"],
         ])
         func theAgentConformsAsAPhoneSeesIt(only: [String]) async throws {
             try await scenario("the harness as a phone", accessPoints: 2) { lab in

@@ -98,7 +98,8 @@ extension Radios {
             """
         }
 
-        /// The device signs in to its network, keeps that over a restart, and signs in to the other one when it moves.
+        /// The device signs in to its network, keeps that over a restart, signs in to the other one when it moves, and
+        /// goes on in the first one when it is back.
         // covers: seed/provider-evaluate, seed/provider-states, seed/session-kept
         @Test(.extended) func twoPortalsHaveTwoProviders() async throws {
             try await scenario("two portals, two providers", accessPoints: 2) { lab in
@@ -124,7 +125,114 @@ extension Radios {
 
                 try await house.home.powerOff()
                 try await isSignedIn(by: "b", through: house.backup)
+
+                try await house.home.powerOn()
+                try await house.backup.powerOff()
+                try await isSignedIn(by: "a", through: house.home)
                 providers.expectStarted(["a", "b"])
+            }
+        }
+
+        // covers: seed/provider-unclaimed, seed/provider-evaluate
+        @Test(.extended) func aNetworkThatNoProviderClaimsIsUsed() async throws {
+            try await scenario("network without a provider") { lab in
+                let stranger = """
+                    read -r _; echo '{"v":1,"id":"1","ok":true}'
+                    read -r _; echo '{"v":1,"id":"2","ok":true,"body":{"confidence":"none"}}'
+                    """
+                let providers = try await Providers(["stranger": stranger], in: lab)
+                let home = try await House.openHome(in: lab)
+                try await home.powerOn()
+                let device = try await Device.atHome(
+                    home, in: lab, settings: House.servers.merging(["ALTNET_PROVIDERS": providers.socket]) { $1 })
+                try await device.connectivity(within: .seconds(30), "no provider to claim the network") {
+                    $0.internet == .yes && $0.portal?.state == .authenticated && $0.portal?.provider == nil
+                }
+                try await device.broker(.ready, within: .seconds(15))
+                providers.expectStarted(["stranger"])
+            }
+        }
+
+        /// A provider that knows captive networks, and sends the user to a page.
+        private static func provider(showing page: String) -> String {
+            """
+            while read -r question; do
+                id=${question#*'"id":"'}; id=${id%%'"'*}; body='{"result":"success"}'
+                case $question in *'"portal":"'*) sure=high;; *) sure=none;; esac
+                case $question in
+                    *'"type":"hello"'*) body='{}';;
+                    *'"type":"filterScanList"'*) body='{"bssids":[]}';;
+                    *'"type":"evaluate"'*) body='{"confidence":"'$sure'"}';;
+                    *'"type":"authenticate"'*) body='{"result":"uiRequired"}';;
+                    *'"type":"presentUI"'*) body='{"title":"Guest access","message":"","url":"\(page)"}';;
+                esac
+                printf '{"v":1,"id":"%s","ok":true,"body":%s}\\n' "$id" "$body"
+            done
+            """
+        }
+
+        /// The provider has only the address of a page, on which the user signs in with a browser.
+        // covers: seed/provider-ui
+        @Test(.extended) func aPersonFinishesOnAPage() async throws {
+            try await scenario("portal has a page only") { lab in
+                let home = try await House.openHome(in: lab)
+                try await home.powerOn()
+                let page = "http://\(home.gateway)/splash"
+                let providers = try await Providers(["page": Self.provider(showing: page)], in: lab)
+                let device = try await Device.atHome(
+                    home, in: lab, settings: House.servers.merging(["ALTNET_PROVIDERS": providers.socket]) { $1 })
+                try await device.broker(.ready, within: .seconds(30))
+                try await home.captivePortal()
+                try await device.connectivity(within: .seconds(60), "the user to be asked") {
+                    $0.portal?.state == .presentingUI && $0.portal?.provider == "page" && $0.internet == .captive
+                }
+                #expect(try await device.commandLine(["portal"]).contains(page))
+
+                let form = try await lab.station.curl(
+                    "http://\(home.gateway)/accept", ["--data", "tok=31f20a&terms=yes"])
+                #expect(form.text.contains("online"), "\(form.text)")
+                try await device.connectivity(within: .seconds(120), "the opened network to be noticed") {
+                    $0.internet == .yes && $0.portal?.state == .maintaining && $0.portal?.provider == "page"
+                }
+                try await device.broker(.ready, within: .seconds(30))
+            }
+        }
+
+        /// A session goes on over a move to another access point of the network.
+        // covers: seed/session-kept
+        @Test(.extended, .onSoftMAC("firmware roams by itself")) func aSessionSurvivesARoam() async throws {
+            try await scenario("roam in a captive network", accessPoints: 2) { lab in
+                let providers = try await Providers(["click-through": Self.clickThrough], in: lab)
+                let near = try await House.openHome(in: lab)
+                let far = try await lab.accessPoint(
+                    "HomeNet", security: .open, channel: 6, signal: -75, extending: near)
+                try await lab.wire(near, to: far)
+                try await near.captivePortal()
+                for accessPoint in [near, far] { try await accessPoint.powerOn() }
+                let states = Mutex<[Portal.State?]>([])
+                let device = Device(
+                    in: lab, settings: House.servers.merging(["ALTNET_PROVIDERS": providers.socket]) { $1 },
+                    onEvent: { event in
+                        guard case .networkChanged(let status) = event else { return }
+                        states.withLock { $0.append(status.connectivity?.portal?.state) }
+                    })
+                try await lab.station.startSupplicant()
+                try await device.start()
+                try await device.provision(near)
+                try await device.connectivity(within: .seconds(60), "the provider to have signed in") {
+                    $0.internet == .yes && $0.portal?.state == .maintaining
+                }
+                try await device.broker(.ready, within: .seconds(30))
+                states.withLock { $0 = [] }
+                try await far.setSignal(-40)
+                try await near.setSignal(-84)
+                try await eventually(within: .seconds(90), "the device to move over") {
+                    await lab.station.joined() == far.bssid
+                }
+                try await device.connectivity(within: .seconds(60), "the session to go on") {
+                    $0.internet == .yes && $0.level == .target && $0.portal?.state == .maintaining
+                }
+                #expect(!states.withLock { $0 }.contains(.evaluating), "no provider was asked anew")
             }
         }
 

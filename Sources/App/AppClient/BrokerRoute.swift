@@ -40,7 +40,7 @@ public struct BrokerRoute: Sendable, Equatable {
 #if os(Linux) || os(macOS)
     extension BrokerRoute {
         /// Starts the program with a socket as its standard input and output. The program ends when the channel closes.
-        func connect(
+        package func connect(
             to deviceId: String, with bootstrap: ClientBootstrap, on loop: any EventLoop
         ) -> EventLoopFuture<any Channel> {
             // The program's arguments are public.

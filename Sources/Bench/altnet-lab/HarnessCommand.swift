@@ -9,7 +9,7 @@ struct HarnessCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "harness", abstract: "Checks whether a device follows the app protocol.",
         discussion: """
-            Checks any device, real or virtual, over the network or over the agent's socket. Each check prints what \
+            Checks any device, real or virtual, over the network, the agent's socket or an MQTT broker. Each check prints what \
             Docs/reference/protocol.md requires and what the device did, and leaves the device unchanged. The exit \
             status is 0 if no check failed. Docs/integrator/test-devices.md explains how to build a bench.
             """)
@@ -21,6 +21,20 @@ struct HarnessCommand: AsyncParsableCommand {
 
     @Option(help: ArgumentHelp("The socket of the agent on this machine.", valueName: "path"))
     var socket: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The device's MQTT broker, mqtts://HOST[:PORT][/PREFIX]. Needs altnet-mqtt.", valueName: "address"))
+    var broker: String?
+
+    @Option(help: ArgumentHelp("The user name at the broker.", valueName: "name"))
+    var brokerUser: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The directory with the broker's ca.pem, certificate.pem, key.pem, password and psk, each optional.",
+            valueName: "path"))
+    var brokerSecrets: String?
 
     @Option(help: ArgumentHelp("The device's id, if the key file lacks it.", valueName: "id"))
     var deviceId: String?
@@ -67,10 +81,16 @@ struct HarnessCommand: AsyncParsableCommand {
     var switchWithin = 120
 
     func validate() throws {
+        let unmatched = Check.unmatched(only)
+        guard unmatched.isEmpty else {
+            throw ValidationError("no check matches \(unmatched.joined(separator: ", ")): see --list")
+        }
         guard !list else { return }
-        guard (device == nil) != (socket == nil) else { throw ValidationError("give either --device or --socket") }
-        guard device == nil || keyFile != nil else {
-            throw ValidationError("a device in the network needs its key: give --key-file")
+        guard [device != nil, socket != nil, broker != nil].count(where: { $0 }) == 1 else {
+            throw ValidationError("give one of --device, --socket and --broker")
+        }
+        guard socket != nil || keyFile != nil else {
+            throw ValidationError("a device in the network or at a broker needs its key: give --key-file")
         }
         guard (1...3600).contains(answerWithin), (1...3600).contains(switchWithin) else {
             throw ValidationError("the waits must be 1 to 3600 seconds")
@@ -80,7 +100,7 @@ struct HarnessCommand: AsyncParsableCommand {
     func run() async throws {
         let checks = Check.selected(only: only.map { Pattern($0) }, skip: skip.map { Pattern($0) })
             .filter { !keepList || !$0.touchesBackups }
-        guard !checks.isEmpty else { throw ValidationError("no check has this id: see --list") }
+        guard !checks.isEmpty else { throw ValidationError("--skip and --keep-list leave no check: see --list") }
         if list {
             for check in checks { print("\(check.id): \(check.title) (\(check.section))") }
             return
@@ -107,6 +127,10 @@ struct HarnessCommand: AsyncParsableCommand {
         let key = try keyFile.map { try PairedKeyFile(path: $0).read(deviceId: deviceId) }
         let (patience, switchTime) = (Duration.seconds(answerWithin), Duration.seconds(switchWithin))
         if let socket { return DeviceUnderTest(socket: socket, key: key, patience: patience, switchTime: switchTime) }
+        if let broker, let key {
+            let route = BrokerRoute(broker, user: brokerUser, secrets: brokerSecrets)
+            return DeviceUnderTest(broker: route, key: key, patience: patience, switchTime: switchTime)
+        }
         guard let device, let key else { throw ValidationError("give --device and --key-file") }
         return DeviceUnderTest(
             host: device.host, port: device.port, key: key, patience: patience, switchTime: switchTime)

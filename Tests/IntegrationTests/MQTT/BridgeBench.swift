@@ -238,6 +238,21 @@ final class Lines: @unchecked Sendable {  // All of it is the condition's.
         }
     }
 
+    /// All lines before the first that holds, within a minute.
+    func before(_ holds: @escaping @Sendable (String) -> Bool) async throws -> [String] {
+        try await offLoop {
+            let end = Date(timeIntervalSinceNow: 60)
+            return try self.condition.withLock {
+                while true {
+                    if let index = self.lines.firstIndex(where: { holds($0.text) }) {
+                        return self.lines[..<index].map(\.text)
+                    }
+                    guard self.condition.wait(until: end) else { throw Missing(words: "a mark", there: []) }
+                }
+            }
+        }
+    }
+
     /// The next message of a topic that holds.
     @discardableResult
     func next(_ topic: String, message holds: @escaping @Sendable (JSONValue) -> Bool) async throws -> JSONValue {

@@ -81,6 +81,17 @@ public struct DeviceUnderTest: Sendable {
         self.switchTime = switchTime
     }
 
+    /// - Parameter route: the way through the device's MQTT broker, in tunnels.
+    public init(
+        broker route: BrokerRoute, key: DeviceKey, patience: Duration = .seconds(10),
+        switchTime: Duration = .seconds(120)
+    ) {
+        endpoint = .broker(route, device: key)
+        self.key = key
+        self.patience = patience
+        self.switchTime = switchTime
+    }
+
     /// Time limit for each attempt if the device has several possible addresses.
     var patienceWithOnePlace: Duration { patience / 5 }
 

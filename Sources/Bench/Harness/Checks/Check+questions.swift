@@ -132,6 +132,20 @@ extension Check {
                 try expect("no reason for the online target \(target.name)", target.reason == nil, got: "one")
             }
         },
+        Check("network.get.reachability", "the reachability flags agree with each other", section: "connectivity") {
+            check in
+            try check.needsFeature("connectivity")
+            let answer = try await check.open().ask(.getNetwork)
+            let status = try answer.body(of: .getNetwork, as: NetworkStatus.self)
+            let names = answer.json["body"]?["connectivity"]?["reachability"]?.array?.compactMap(\.text) ?? []
+            try expect("each flag once", Set(names).count == names.count, got: "\(names)")
+            guard let flags = status.connectivity?.reachability else { return }
+            try expect("reachable with any other flag", flags.isEmpty || flags.contains(.reachable), got: "\(names)")
+            let means: ReachabilityFlags = [.connectionOnTraffic, .connectionOnDemand, .interventionRequired]
+            try expect(
+                "connectionRequired with a flag that says how to connect",
+                flags.isDisjoint(with: means) || flags.contains(.connectionRequired), got: "\(names)")
+        },
         Check("diagnosis.get", "the answer has every layer, from the radio upwards", section: "diagnosis.get") {
             check in
             try check.needsFeature("connectivity")
@@ -162,8 +176,11 @@ extension Check {
             if before.connectivity?.portal?.state == after.connectivity?.portal?.state {
                 try expect("the state in portal.get", portal?.state, is: after.connectivity?.portal?.state)
             }
-            if portal?.state == .maintaining || portal?.state == .presentingUI {
+            switch portal?.state {
+            case .authenticating, .presentingUI, .maintaining:
                 try expect("the provider in the state", portal?.provider != nil, got: "none")
+            case .inactive, .evaluating: try expect("no provider in the state", portal?.provider, is: nil)
+            case .authenticated, nil: break
             }
         },
         Check("portal.get", "the answer has the open request to the user", section: "portal.get, portal.answer") {
@@ -176,6 +193,10 @@ extension Check {
                 return
             }
             try expect("the state with an open request", status.portal?.state, is: .presentingUI)
+            try expect("the provider in the state", status.portal?.provider, is: request.provider)
+            try expect(
+                "fields, or a page on which the user finishes", !request.fields.isEmpty || request.url != nil,
+                got: "neither")
             let count = request.fields.count
             try expect(
                 "at most \(ProtocolLimits.portalFields) fields", count <= ProtocolLimits.portalFields, got: "\(count)")

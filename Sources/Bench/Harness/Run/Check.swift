@@ -25,10 +25,9 @@ public struct Check: Sendable {
 extension Check {
     /// All checks in order of execution, basic checks first.
     public static let all =
-        lines + malformedLines + limits + questions + connectivity + lists + listRefusals + atomicity + hashes + sealing
-        + keys + names
-        + scans
-        + events + switches + journeys + accessPoints + refusals + robustness
+        lines + malformedLines + limits + questions + connectivity + targets + providers + lists + listRefusals
+        + atomicity + hashes + sealing + keys + names + scans + events + switches + journeys + accessPoints + refusals
+        + robustness
 
     /// Returns the checks whose ID matches the patterns.
     /// - Parameters:
@@ -38,6 +37,11 @@ extension Check {
         all.filter { check in
             (only.isEmpty || only.contains { $0.matches(check.id) }) && !skip.contains { $0.matches(check.id) }
         }
+    }
+
+    /// Returns the patterns that match no check.
+    public static func unmatched(_ patterns: [String]) -> [String] {
+        patterns.filter { pattern in !all.contains { Pattern(pattern).matches($0.id) } }
     }
 }
 

@@ -71,6 +71,8 @@ extension Wire {
         } catch {
             throw .unreachable("TLS cannot be used here: \(error)")
         }
+        // A device takes one new tunnel a second, and ignores others.
+        if case .broker = endpoint { await pause(.milliseconds(1100)) }
         let loop = eventLoops.next()
         let mailbox = Mailbox()
         let secured = loop.makePromise(of: CertificateFingerprint?.self)
@@ -154,7 +156,13 @@ extension Wire {
                 prepare(channel)
                 return channel.setOption(.autoRead, value: true).map { channel }
             }
-        case .broker, .first:
+        case .broker(let route, let device):
+            let stopped = bootstrap.channelOption(.autoRead, value: false)
+            return route.connect(to: device.deviceId, with: stopped, on: loop).flatMap { channel in
+                prepare(channel)
+                return channel.setOption(.autoRead, value: true).map { channel }
+            }
+        case .first:
             return loop.makeFailedFuture(ChannelError.operationUnsupported)
         }
     }
