@@ -161,8 +161,8 @@ let package = Package(
         module(
             "Fleet", in: "Bench",
             on: [
-                "Agent", "AgentCore", "AgentModel", "AppProtocol", "BrokerIO", "CLinux", "KeyFile", "Linux",
-                "MQTTBridge", "Simulation",
+                "Agent", "AgentCore", "AgentModel", "AppProtocol", "BrokerIO", "CLinux", "FleetOperator", "KeyFile",
+                "Linux", "MQTTBridge", "Simulation",
             ]),
         module("Lab", in: "Bench", on: ["AgentModel", "AppClient", "Dongle", "Linux", "Measuring", "Simulation"]),
         module(
@@ -177,7 +177,7 @@ let package = Package(
         .executableTarget(
             name: "altnet-lab",
             dependencies: [
-                "AddressIO", "AgentModel", "AppClient", "AppProtocol", "BrokerIO", "DHCP", "DeveloperDevice",
+                "AddressIO", "Agent", "AgentModel", "AppClient", "AppProtocol", "BrokerIO", "DHCP", "DeveloperDevice",
                 "Failover", "Fleet", "FleetOperator", "Harness",
                 "KeyFileSimulation",
                 "Lab", "Linux", "MQTTBridge", "PolicyProperties",

@@ -2,11 +2,11 @@
 
     home-assistant-check.py CONFIG-FOLDER BROKER-PORT DEVICE-ID AGENT-SOCKET FLAGS
 
-Runs inside the Debian 13 of Tests/Servers/home-assistant, which does what files in FLAGS ask for (see `demand`).
+Runs inside the Debian 14 of Tests/Servers/home-assistant, which does what files in FLAGS ask for (see `demand`).
 """
 import asyncio, json, os, socket, sys, threading, time
 from homeassistant import bootstrap  # noqa: F401  # before all else of it, for they import each other
-from homeassistant.helpers import entity_registry
+from homeassistant.helpers import device_registry, entity_registry
 import home_assistant_core as core
 
 folder, port, device, agent, flags = sys.argv[1:6]
@@ -98,6 +98,11 @@ async def main():
     network = identifier("network")
     check("the select has the stored networks", set(hass.states.get(select).attributes["options"]) == {"Garden", "Home"})
     check("the firmware has a version and none that is newer", state("firmware") == "off")
+
+    found = device_registry.async_get(hass).async_get(registry.entities[network].device_id)
+    check("the device has its id as name and serial number", (found.name, found.serial_number) == (device, device))
+    check("it has its maker and version", found.manufacturer == "altnet" and bool(found.sw_version))
+    check("it links to its page", (found.configuration_url or "").startswith(f"https://{state('address')}:"))
 
     threading.Thread(target=follow, args=(agent,), daemon=True).start()
     await asyncio.sleep(1)

@@ -2,16 +2,18 @@
 import json, os, time
 
 
-# Its page, on this machine alone, for a browser that needs no password.
+# Its page, for a browser on this machine, which needs no password.
 PAGE = """  auth_providers:
     - type: trusted_networks
       trusted_networks: [127.0.0.1]
       allow_bypass_login: true
 frontend:
-http:
-  server_host: 127.0.0.1
 lovelace:
-  mode: yaml
+  dashboards:
+    altnet-device:
+      mode: yaml
+      filename: ui-lovelace.yaml
+      title: House
 """
 
 

@@ -1,38 +1,33 @@
+import Agent
 import AgentModel
 import AppProtocol
 import BrokerIO
-import Glibc
 import KeyFile
-import Linux
 import MQTTBridge
 import Simulation
 
-/// Thousands of devices in one process, in real time. Each has a separate connection to a real broker.
+/// Thousands of devices in one process, each with a separate connection to a broker. The transport decides whether time
+/// and broker are real.
 package final class Fleet {
     package struct Settings {
         package var devices: Int
         /// Number of the first device. Other processes run devices with other numbers.
         package var first = 0
-        /// Addresses of one broker's nodes. Devices start at different nodes, and each attempt of a device uses the
-        /// next node.
-        package var brokers: [BrokerAddress]
-        /// Certificate authorities of the broker as PEM; nil without TLS.
-        package var authorities: String?
         package var bridge = BridgeSettings()
         package var scenario: Scenario
+        /// Folder for the devices' key files, which upgrades read and write.
+        package var keyFiles = ""
 
-        /// - Parameter brokers: addresses of the broker's nodes, at least one.
-        package init(devices: Int, brokers: [BrokerAddress], scenario: Scenario) {
-            (self.devices, self.brokers, self.scenario) = (devices, brokers, scenario)
+        package init(devices: Int, scenario: Scenario) {
+            (self.devices, self.scenario) = (devices, scenario)
             bridge.discoveryPrefix = nil
             bridge.role = .manage
         }
     }
 
-    private struct Slot {
+    struct Slot {
         var device: FleetDevice
-        var link: BrokerConnection?
-        var interest: Poller.Interest?
+        var link: (any FleetLink)?
         var attempts = 0
         /// Whether `connected` includes this device.
         var isConnected = false
@@ -43,11 +38,9 @@ package final class Fleet {
         var due: Int64 = .max
     }
 
-    private let settings: Settings
-    private let poller: Poller
-    /// Limit of simultaneous connection attempts for all devices. A single device has a limit of three.
-    private let limit = AttemptLimit(500)
-    private var slots: [Slot] = []
+    let settings: Settings
+    let transport: any FleetTransport
+    var slots: [Slot] = []
     private var agenda = Agenda()
     /// Number of messages given to the broker connections since the start.
     package private(set) var published = 0
@@ -75,10 +68,14 @@ package final class Fleet {
 
     /// Current password change, and the progress of each device in `affairs`.
     private var change: RotationChange?
-    private var changeBegan = Instant.now
+    private var changeBegan: Instant
     private var affairs: [Affair] = []
-    private var incidents = Agenda()
+    var incidents = Agenda()
     private var outcome = RotationOutcome()
+
+    /// Updaters of the devices; empty before the first upgrade.
+    var updaters: [Updater] = []
+    package internal(set) var upgradeOutcome = UpgradeOutcome()
 
     private struct Affair {
         let story: RotationScenario
@@ -87,22 +84,10 @@ package final class Fleet {
         var changes: [String] = []
     }
 
-    private enum Incident: Int, CaseIterable { case router, cut, power }
+    enum Incident: Int, CaseIterable { case router, cut, power, stop, boot, check }
 
-    /// - Throws: `SystemError`, for example if the limit of open files is too low.
-    package init(_ settings: Settings) throws {
-        self.settings = settings
-        poller = try Poller()
-        // Each device needs a socket, libmosquitto's pair of sockets, and the event of an attempt.
-        let files = rlim_t(settings.devices * 4 + 500)
-        var limit = rlimit()
-        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-        limit.rlim_max = max(limit.rlim_max, files)
-        limit.rlim_cur = limit.rlim_max
-        guard limit.rlim_cur >= files, setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else {
-            throw SystemError(
-                "have \(files) open files: raise the limit (ulimit -n), or use more processes", errno: errno)
-        }
+    package init(_ settings: Settings, over transport: any FleetTransport) throws {
+        (self.settings, self.transport, changeBegan) = (settings, transport, transport.now)
         // Derive the key of a password once for all devices, because it takes milliseconds.
         let state = RealTimeDevice.firstState(of: settings.scenario) { _, ssid in
             Secret((0..<32).map { UInt8(truncatingIfNeeded: $0 &+ ssid.bytes.count) })
@@ -114,14 +99,18 @@ package final class Fleet {
     }
 
     /// - Parameter runs: number of earlier starts of this device, which varies its random numbers.
-    private func device(_ number: Int, _ state: StoredState, runs: UInt64 = 0) throws -> FleetDevice {
+    func device(
+        _ number: Int, _ state: StoredState, runs: UInt64 = 0, version: String = Version.current
+    ) throws -> FleetDevice {
         let id = Self.id(settings.first + number)
         return try FleetDevice(
-            id: id, settings.scenario, state: state, localKey: Secret(text: FleetDevice.localKey(of: id)),
-            settings.bridge, seed: UInt64(settings.first + number) + 1 + runs << 32, at: .now, .now)
+            id: id, version: version, settings.scenario, state: state,
+            localKey: Secret(text: FleetDevice.localKey(of: id)), settings.bridge,
+            seed: UInt64(settings.first + number) + 1 + runs << 32, at: now, transport.time)
     }
 
     package static func id(_ number: Int) -> String { "device-\(number)" }
+    package static func number(of id: String) -> Int? { Int(id.dropFirst("device-".count)) }
 
     package static func key(of number: Int) throws(ProtocolError) -> DeviceKey {
         let id = id(number)
@@ -130,19 +119,20 @@ package final class Fleet {
 
     // MARK: State
 
+    var now: Instant { transport.now }
     package var lostMessages: Int { slots.reduce(0) { $0 + $1.device.lostMessages } }
 
     // MARK: Control
 
     /// Starts to switch the devices on.
     /// - Parameter rate: number of devices per second.
-    package func start(_ rate: Int) { starting = (Instant.now, max(1, rate)) }
+    package func start(_ rate: Int) { starting = (now, max(1, rate)) }
 
     private func startDue() {
         guard let (began, rate) = starting else { return }
-        let due = min(slots.count, Int((Instant.now - began).milliseconds) * rate / 1000 + 1)
+        let due = min(slots.count, Int((now - began).milliseconds) * rate / 1000 + 1)
         while started < due {
-            perform(slots[started].device.start(at: Instant.now, .now), started)
+            perform(slots[started].device.start(at: now, transport.time), started)
             started += 1
         }
         if started == slots.count { starting = nil }
@@ -178,24 +168,24 @@ package final class Fleet {
     /// Runs the fleet until `isDone` returns true or the time limit is over.
     /// - Returns: the last result of `isDone`.
     package func run(until isDone: () -> Bool, within limit: Duration) -> Bool {
-        let end = Instant.now + limit
-        while Instant.now < end {
+        let end = now + limit
+        while now < end {
             if isDone() { return true }
-            turn(until: min(end, Instant.now + .milliseconds(100)))
+            turn(until: min(end, now + .milliseconds(100)))
         }
         return isDone()
     }
 
-    private func turn(until end: Instant) {
+    func turn(until end: Instant) {
         startDue()
-        let now = Instant.now
-        let wait = starting != nil ? 1 : min(agenda.next.map { $0 - now.milliseconds } ?? 100, (end - now).milliseconds)
-        for number in poller.wait(Int(max(0, wait))) {
+        let due = [agenda.next, incidents.next].compactMap(\.self).min().map { Instant(milliseconds: $0) }
+        let limit = starting != nil ? now + .milliseconds(1) : min(due ?? end, end)
+        for number in transport.wait(until: max(now, limit)) {
             guard let link = slots[number].link else { continue }
             link.proceed(isReady: true)
             deliver(number)
         }
-        let moment = Instant.now.milliseconds
+        let moment = now.milliseconds
         while let incident = incidents.removeFirst(dueBy: moment) { perform(incident) }
         while let number = agenda.removeFirst(dueBy: moment) {
             guard slots[number].due <= moment, !slots[number].isDark else { continue }
@@ -204,7 +194,7 @@ package final class Fleet {
             slots[number].due = .max
             if let link = slots[number].link { link.proceed(isReady: false) }
             deliver(number)
-            perform(slots[number].device.tick(at: Instant.now, .now), number)
+            perform(slots[number].device.tick(at: now, transport.time), number)
         }
     }
 
@@ -212,23 +202,24 @@ package final class Fleet {
         guard let events = slots[number].link?.drainEvents() else { return }
         for event in events {
             switch event {
-            case .brokerAccepted: connectsBySecond[Self.second, default: 0] += 1
+            case .brokerAccepted: connectsBySecond[second, default: 0] += 1
             case .brokerFailed(let failure): failures[failure.text, default: 0] += 1
             default: break
             }
         }
-        perform(events.isEmpty ? [] : slots[number].device.handle(events, at: Instant.now, .now), number)
+        guard !events.isEmpty else { return follow(number) }
+        perform(slots[number].device.handle(events, at: now, transport.time), number)
     }
 
-    private static var second: Int { Int(Timestamp.now.millisecondsSince1970 / 1000) }
+    private var second: Int { Int(transport.time.millisecondsSince1970 / 1000) }
 
     private func fail(_ number: Int, _ text: String) {
         perform(
             slots[number].device.handle(
-                [.brokerFailed(BrokerFailure(.unreachable, text))], at: Instant.now, .now), number)
+                [.brokerFailed(BrokerFailure(.unreachable, text))], at: now, transport.time), number)
     }
 
-    private func perform(_ effects: [Bridge.Effect], _ number: Int) {
+    func perform(_ effects: [Bridge.Effect], _ number: Int) {
         for effect in effects {
             switch effect {
             case .connectBroker(let hello):
@@ -237,16 +228,15 @@ package final class Fleet {
                     fail(number, "the network is cut")
                     continue
                 }
-                let node = (settings.first + number + slots[number].attempts) % settings.brokers.count
+                // Devices start at different nodes of the broker, and each attempt of a device uses the next node.
+                let node = settings.first + number + slots[number].attempts
                 slots[number].attempts += 1
-                let late = dueNow.map { Instant.now - $0 } ?? .zero
+                let late = dueNow.map { now - $0 } ?? .zero
                 latest = max(latest, late)
-                let due = Timestamp.now.millisecondsSince1970 - late.milliseconds
+                let due = transport.time.millisecondsSince1970 - late.milliseconds
                 attemptsBySecond[Int(due / 1000), default: 0] += 1
                 do throws(BrokerFault) {
-                    slots[number].link = try BrokerConnection(
-                        hello, to: settings.brokers[node], user: nil, BrokerSecrets(authorities: settings.authorities),
-                        limit: limit)
+                    slots[number].link = try transport.connect(number, hello, toNode: node)
                 } catch {
                     fail(number, "\(error)")
                 }
@@ -275,31 +265,20 @@ package final class Fleet {
         slots[number].isConnected = isConnected
     }
 
-    private func drop(_ number: Int) {
-        if let interest = slots[number].interest { poller.remove(interest) }
-        slots[number].interest = nil
-        slots[number].link?.close(isGoodbye: false)
+    private func follow(_ number: Int) {
+        guard let link = slots[number].link, !transport.follow(link, of: number), link.events.isEmpty else { return }
         slots[number].link = nil
     }
 
-    private func follow(_ number: Int) {
-        let old = slots[number].interest
-        guard let wait = slots[number].link?.wait, wait.descriptor >= 0 else {
-            // The connection has ended and closes its descriptors. Forget its interest: the event of an attempt would
-            // stay readable.
-            slots[number].interest = nil
-            if slots[number].link?.events.isEmpty ?? false { slots[number].link = nil }
-            return
-        }
-        let new = Poller.Interest(descriptor: wait.descriptor, isForWriting: wait.readiness == .writable)
-        guard new != old else { return }
-        if let old, old.descriptor != new.descriptor { poller.remove(old) }
-        poller.set(new, number: number, isNew: old?.descriptor != new.descriptor)
-        slots[number].interest = new
+    func drop(_ number: Int) {
+        guard let link = slots[number].link else { return }
+        transport.forget(number)
+        link.close(isGoodbye: false)
+        slots[number].link = nil
     }
 
-    private func plan(_ number: Int) {
-        let now = Instant.now
+    func plan(_ number: Int) {
+        let now = self.now
         var due = max(now + .milliseconds(1), slots[number].device.due)
         if let patience = slots[number].link?.patience { due = min(due, now + patience) }
         guard due.milliseconds < slots[number].due else { return }
@@ -312,7 +291,7 @@ package final class Fleet {
     /// Starts a password change. Each device's router changes its password some time after the device gets the new one.
     package func begin(_ change: RotationChange) {
         self.change = change
-        changeBegan = .now
+        changeBegan = now
         affairs = slots.indices.map { Affair(story: RotationScenario(of: settings.first + $0)) }
         outcome = RotationOutcome()
         outcome.devices = slots.count
@@ -337,30 +316,37 @@ package final class Fleet {
             if let cut = story.cutAfter { plan(.cut, number, in: cut) }
         case .committed:
             outcome.committed += 1
-            outcome.committedBySecond[Int((Instant.now - changeBegan).components.seconds), default: 0] += 1
+            outcome.committedBySecond[Int((now - changeBegan).components.seconds), default: 0] += 1
         case .dropped, .expired: outcome.undone += 1
         }
     }
 
-    private func plan(_ incident: Incident, _ number: Int, in wait: Duration) {
+    func plan(_ incident: Incident, _ number: Int, in wait: Duration) {
         incidents.add(
-            number * Incident.allCases.count + incident.rawValue, due: (Instant.now + wait).milliseconds)
+            number * Incident.allCases.count + incident.rawValue, due: (now + wait).milliseconds)
     }
 
-    private func perform(_ number: Int) {
+    func perform(_ number: Int) {
         let (number, kind) = number.quotientAndRemainder(dividingBy: Incident.allCases.count)
         switch Incident(rawValue: kind) {
         case .router: changeRouter(number)
         case .cut:
             outcome.cut += 1
-            (slots[number].isDark, slots[number].due) = (true, .max)
-            drop(number)
-            if slots[number].isConnected { connected -= 1 }
-            slots[number].isConnected = false
+            darken(number)
             plan(.power, number, in: RotationScenario.dark)
         case .power: begin(anew: number)
+        case .stop: stopProgram(number)
+        case .boot: boot(number)
+        case .check: checkTrial(number)
         case nil: break
         }
+    }
+
+    func darken(_ number: Int) {
+        (slots[number].isDark, slots[number].due) = (true, .max)
+        drop(number)
+        if slots[number].isConnected { connected -= 1 }
+        slots[number].isConnected = false
     }
 
     private func changeRouter(_ number: Int) {
@@ -376,8 +362,8 @@ package final class Fleet {
         perform(changed(number, text), number)
     }
 
-    private func changed(_ number: Int, _ text: String) -> [Bridge.Effect] {
-        (try? slots[number].device.change(text, at: .now, .now)) ?? []
+    func changed(_ number: Int, _ text: String) -> [Bridge.Effect] {
+        (try? slots[number].device.change(text, at: now, transport.time)) ?? []
     }
 
     /// Restarts a device after a power cut. It has its stored state and the current world.
@@ -387,6 +373,6 @@ package final class Fleet {
         slots[number].isDark = false
         var effects: [Bridge.Effect] = []
         for text in affairs[number].changes { effects += changed(number, text) }
-        perform(effects + slots[number].device.start(at: .now, .now), number)
+        perform(effects + slots[number].device.start(at: now, transport.time), number)
     }
 }

@@ -9,9 +9,12 @@ import Simulation
 /// One device of a fleet: the agent's core in a simulated world, and a bridge to a broker. Core and bridge exchange the
 /// lines of the agent's socket directly.
 ///
-/// A device has no clock and no connection: the caller passes time and events in, and performs the effects.
-struct FleetDevice {
+/// A device has no clock and no connection: the caller passes time and events in, and performs the effects. It is a
+/// class because copies of a fleet's devices would take most of the time.
+final class FleetDevice {
     let id: String
+    /// Version of the device's program.
+    let version: String
     private var device: RealTimeDevice
     private var bridge: Bridge
     private var disk: StoredState
@@ -31,10 +34,10 @@ struct FleetDevice {
 
     /// - Parameter state: content of the device's key file.
     init(
-        id: String, _ scenario: Scenario, state: StoredState, localKey: Secret, _ settings: BridgeSettings,
-        seed: UInt64, at now: Instant, _ time: Timestamp
+        id: String, version: String = Version.current, _ scenario: Scenario, state: StoredState, localKey: Secret,
+        _ settings: BridgeSettings, seed: UInt64, at now: Instant, _ time: Timestamp
     ) throws {
-        self.id = id
+        (self.id, self.version) = (id, version)
         maximumBackups = max(3, scenario.networks.count)
         device = RealTimeDevice(
             scenario, hasStory: false, hasNoise: false, seed: seed, state: state, maximumBackups: maximumBackups,
@@ -52,6 +55,9 @@ struct FleetDevice {
     /// Whether the device's current network forwards traffic.
     private(set) var isOnNetwork = false
 
+    /// Whether `altnet wait-online` would succeed.
+    var isOnline: Bool { device.status().isConnected }
+
     /// Returns the phase of a staged password; nil if the device does not know the change.
     func phase(of changeId: String) -> StagedPassword.Phase? { disk.staged.first { $0.id == changeId }?.phase }
     var state: StoredState { disk }
@@ -65,45 +71,66 @@ struct FleetDevice {
 
     // MARK: Events
 
-    mutating func start(at now: Instant, _ time: Timestamp) -> [Bridge.Effect] {
+    func start(at now: Instant, _ time: Timestamp) -> [Bridge.Effect] {
         run(to: now)
         perform(bridge.start(at: Bridge.Moment(now, time: time)), at: now, time)
         return drainOrders()
     }
 
-    mutating func tick(at now: Instant, _ time: Timestamp) -> [Bridge.Effect] {
+    func tick(at now: Instant, _ time: Timestamp) -> [Bridge.Effect] {
         run(to: now)
         attend(at: now, time)
         if let deadline = bridge.deadline, deadline <= now { handle(.tick, at: now, time) }
         return drainOrders()
     }
 
-    mutating func handle(_ events: [Bridge.Event], at now: Instant, _ time: Timestamp) -> [Bridge.Effect] {
+    func handle(_ events: [Bridge.Event], at now: Instant, _ time: Timestamp) -> [Bridge.Effect] {
         run(to: now)
         attend(at: now, time)
         for event in events { handle(event, at: now, time) }
         return drainOrders()
     }
 
-    mutating func change(_ text: String, at now: Instant, _ time: Timestamp) throws -> [Bridge.Effect] {
+    func change(_ text: String, at now: Instant, _ time: Timestamp) throws -> [Bridge.Effect] {
         run(to: now)
         try device.change(text)
         attend(at: now, time)
         return drainOrders()
     }
 
-    private mutating func run(to now: Instant) { device.run(until: max(0, (now - beginning).milliseconds)) }
+    /// Stops the bridge, which says goodbye to the broker.
+    func stopBridge(at now: Instant, _ time: Timestamp) -> [Bridge.Effect] {
+        run(to: now)
+        handle(.stop, at: now, time)
+        return drainOrders()
+    }
 
-    private mutating func drainOrders() -> [Bridge.Effect] {
+    /// Stops the program.
+    /// - Returns: content of the key file after the last change.
+    func stop(at now: Instant, _ time: Timestamp) -> StoredState {
+        run(to: now)
+        device.stop()
+        attend(at: now, time)
+        return disk
+    }
+
+    /// Stores a cell that only a later version reads, as a later version may do.
+    func storeCell(of version: String) {
+        disk.kept[CellID(kind: CellID.keptKinds.upperBound)] = Secret(text: version)
+    }
+
+    private func run(to now: Instant) { device.run(until: max(0, (now - beginning).milliseconds)) }
+
+    private func drainOrders() -> [Bridge.Effect] {
         defer { orders = [] }
         return orders
     }
 
-    private mutating func handle(_ event: Bridge.Event, at now: Instant, _ time: Timestamp) {
+    private func handle(_ event: Bridge.Event, at now: Instant, _ time: Timestamp) {
         perform(bridge.handle(event, at: Bridge.Moment(now, time: time)), at: now, time)
     }
 
-    private mutating func perform(_ effects: [Bridge.Effect], at now: Instant, _ time: Timestamp) {
+    private func perform(_ effects: [Bridge.Effect], at now: Instant, _ time: Timestamp) {
         for effect in effects {
             switch effect {
             case .connectAgent: handle(.agentConnected, at: now, time)
@@ -122,7 +149,7 @@ struct FleetDevice {
 
     // MARK: Agent
 
-    private mutating func attend(at now: Instant, _ time: Timestamp) {
+    private func attend(at now: Instant, _ time: Timestamp) {
         var effects = device.drainEffects()
         while !effects.isEmpty {
             for effect in effects { perform(effect, at: now, time) }
@@ -134,7 +161,7 @@ struct FleetDevice {
         }
     }
 
-    private mutating func perform(_ effect: Effect, at now: Instant, _ time: Timestamp) {
+    private func perform(_ effect: Effect, at now: Instant, _ time: Timestamp) {
         switch effect {
         case .answer(let number, let result):
             guard let id = unanswered.removeValue(forKey: number) else { return }
@@ -157,13 +184,13 @@ struct FleetDevice {
         }
     }
 
-    private mutating func fill(_ id: String, _ result: Result<Response.Body, ProtocolError>) {
+    private func fill(_ id: String, _ result: Result<Response.Body, ProtocolError>) {
         guard let index = answers.firstIndex(where: { $0.id == id && $0.line == nil }) else { return }
         answers[index].line = Response(id: id, result: result).line()
         if case .success(.switchStatus(let status)) = result { device.handle(.answerSent(switchID: status.switchId)) }
     }
 
-    private mutating func answer(_ line: [UInt8]) {
+    private func answer(_ line: [UInt8]) {
         do throws(RejectedRequest) {
             let request = try Request(line: line)
             answers.append((request.id, nil))
@@ -178,7 +205,7 @@ struct FleetDevice {
     }
 
     /// - Returns: the answer; nil if the core answers later.
-    private mutating func answer(_ request: Request) throws(ProtocolError) -> Response.Body? {
+    private func answer(_ request: Request) throws(ProtocolError) -> Response.Body? {
         switch request.content {
         case .subscribe:
             isSubscribed = true
@@ -194,13 +221,13 @@ struct FleetDevice {
             case .getCapabilities:
                 return .capabilities(
                     Capabilities(
-                        maxBackupNetworks: maximumBackups, deviceId: id, firmware: Version.current,
+                        maxBackupNetworks: maximumBackups, deviceId: id, firmware: version,
                         features: AgentCore.features))
             case .getNetwork: return .network(device.status())
             case .getBackups: return .backups(device.core.backupList(at: device.clock))
             case .getSwitch(let query): return .switchStatus(try device.core.switchStatus(query.switchId))
             case .getHistory(let query): return .history(History(decisions: device.core.history(query.limit)))
-            case .getMetrics: return .metrics(device.metrics(version: Version.current))
+            case .getMetrics: return .metrics(device.metrics(version: version))
             case .agreeKey(let query):
                 return .key(try seals.key(for: query, of: Secret(text: FleetDevice.localKey(of: id))))
             case .updateBackups(let update):
@@ -217,7 +244,7 @@ struct FleetDevice {
         }
     }
 
-    private mutating func ask(_ id: String, _ request: AgentRequest) {
+    private func ask(_ id: String, _ request: AgentRequest) {
         requests += 1
         unanswered[RequestID(requests)] = id
         device.handle(.request(RequestID(requests), request))

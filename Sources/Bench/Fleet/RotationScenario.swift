@@ -21,18 +21,20 @@ struct RotationScenario: Equatable {
 
     /// Derives the events from the device's number. 10 % of the devices get a wrong password, 5 % lose power.
     init(of number: Int) {
-        func part(_ salt: UInt64, _ count: Int64) -> Int64 {
-            // Mix the bits as SplitMix64 does (Steele, Lea and Flood, 2014).
-            var mixed = (UInt64(number) &+ 1) &* 0x9e37_79b9_7f4a_7c15 &+ salt &* 0xbf58_476d_1ce4_e5b9
-            mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-            mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-            return Int64((mixed ^ (mixed >> 31)) >> 1) % count
-        }
         router = number % 10 != 3 ? .newer : number / 10 % 2 == 0 ? .old : .another
-        routerAfter = .milliseconds(part(1, Self.span))
+        routerAfter = .milliseconds(Self.part(of: number, salt: 1, Self.span))
         // Some devices with a power cut also have a wrong password.
         let isCut = number % 200 == 13 || number % 20 == 7 && number % 200 != 187
-        cutAfter = isCut ? .milliseconds(part(2, Self.span)) : nil
+        cutAfter = isCut ? .milliseconds(Self.part(of: number, salt: 2, Self.span)) : nil
+    }
+
+    /// Returns a number from 0 to `count` - 1, derived from the device's number and the salt.
+    static func part(of number: Int, salt: UInt64, _ count: Int64) -> Int64 {
+        // Mix the bits as SplitMix64 does (Steele, Lea and Flood, 2014).
+        var mixed = (UInt64(number) &+ 1) &* 0x9e37_79b9_7f4a_7c15 &+ salt &* 0xbf58_476d_1ce4_e5b9
+        mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
+        return Int64((mixed ^ (mixed >> 31)) >> 1) % count
     }
 }
 

@@ -1,10 +1,13 @@
+import Agent
 import AppProtocol
 import ArgumentParser
+import Dispatch
 import Failover
 import Fleet
 import Foundation
 import MQTTBridge
 import Simulation
+import Synchronization
 
 struct FleetCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -16,6 +19,12 @@ struct FleetCommand: ParsableCommand {
 
             With --staged-change the devices get a newer password of their network instead, as from 'altnet fleet \
             apply'. One in ten gets a wrong password, and one in twenty loses power during the change.
+
+            With --upgrade their programs are replaced in stages, first by a version that fails on a quarter of the \
+            devices. The operator sees only the broker's messages.
+
+            With --days the broker and the time are simulated: two outages of the provider a day, a killed node of the \
+            broker each night, and a newer password in the middle.
             """)
 
     @Option(help: "The number of devices.")
@@ -51,7 +60,13 @@ struct FleetCommand: ParsableCommand {
     @Flag(help: "Change the password of all devices' networks.")
     var stagedChange = false
 
-    @Option(help: "Processes to spread the devices over.")
+    @Flag(help: "Upgrade all devices in stages.")
+    var upgrade = false
+
+    @Option(help: "Simulate this many days, in virtual time and without a real broker.")
+    var days: Int?
+
+    @Option(help: "Processes to spread the devices over (with --days: threads).")
     var processes = 3
 
     @Option(help: "With --staged-change: seconds until a device drops a password that no network accepted.")
@@ -78,6 +93,11 @@ struct FleetCommand: ParsableCommand {
         guard ProtocolLimits.keepFor.contains(keepFor) else {
             throw ValidationError("--keep-for must be 60 to 31536000 seconds")
         }
+        guard days.map({ (1...366).contains($0) }) ?? true else { throw ValidationError("--days must be 1 to 366") }
+        guard days == nil || broker == nil && !tls else { throw ValidationError("--days excludes --broker and --tls") }
+        guard [days != nil, upgrade, stagedChange].count(where: { $0 }) < 2 else {
+            throw ValidationError("give one of --days, --upgrade and --staged-change")
+        }
         guard (1...100_000).contains(devices) else { throw ValidationError("--devices must be 1 to 100000") }
         guard broker == nil || !nodes(broker).isEmpty else {
             throw ValidationError("--broker must be mqtt://HOST:PORT, with further nodes after commas")
@@ -98,6 +118,7 @@ struct FleetCommand: ParsableCommand {
 
     func run() throws {
         if let part { return try runPart(from: part) }
+        if let days { return try simulate(days) }
         let own = broker == nil ? try OwnBroker(isEncrypted: tls) : nil
         defer { own?.end() }
         try own?.start()
@@ -107,6 +128,7 @@ struct FleetCommand: ParsableCommand {
             more: ["--scenario", scenario] + (validating ? ["--validating"] : []), rate: rate)
         defer { workers.end() }
         if stagedChange { return try changeStaged(workers, own) }
+        if upgrade { return try upgradeStages(workers, own) }
         try runStory(workers, own)
     }
 
@@ -187,13 +209,110 @@ struct FleetCommand: ParsableCommand {
     }
 
     private func runPart(from first: Int) throws {
-        var settings = Fleet.Settings(
-            devices: devices, brokers: nodes(broker), scenario: try ScenarioLibrary.scenario(named: scenario))
+        var settings = Fleet.Settings(devices: devices, scenario: try world)
         settings.first = first
-        settings.authorities = authorities
-        if validating { settings.scenario.settings.validation = PolicySettings.Validation() }
-        settings.scenario.duration = .seconds(86_400)
-        try FleetPart(fleet: Fleet(settings), rate: rate).run()
+        let memory = FileManager.default.fileExists(atPath: "/dev/shm") ? "/dev/shm" : NSTemporaryDirectory()
+        settings.keyFiles = memory + "/altnet-fleet-\(getpid())"
+        defer { try? FileManager.default.removeItem(atPath: settings.keyFiles) }
+        let transport = try BrokerTransport(devices: devices, brokers: nodes(broker), authorities: authorities)
+        try FleetPart(fleet: Fleet(settings, over: transport), rate: rate).run()
+    }
+
+    private var world: Scenario {
+        get throws {
+            var world = try ScenarioLibrary.scenario(named: scenario)
+            if validating { world.settings.validation = PolicySettings.Validation() }
+            world.duration = .seconds(86_400)
+            return world
+        }
+    }
+
+    // MARK: Upgrade
+
+    private func upgradeStages(_ workers: FleetWorkers, _ own: OwnBroker?) throws {
+        guard let node = nodes(own?.address ?? broker).first else { throw ValidationError("no broker") }
+        let fleet = UpgradeFleet(
+            workers: workers, broker: node, authorities: own?.authorities ?? authorities, devices: devices)
+        try workers.wait(within: 600, "connected") { $0.connected == devices }
+        // Do not count the connections of the start.
+        sleep(2)
+        let began = Date()
+        let bad = try fleet.run(to: Release("9.0.0", isBad: true), from: Version.current)
+        let good = try fleet.run(to: Release("9.0.1"), from: Version.current)
+        let (outcome, report) = (workers.report.upgrade, workers.report)
+        let peak = peak(report.connectsBySecond, since: began)
+        var figures: [FleetFigure] = []
+        func add(_ name: String, _ value: Double, _ unit: String = "") {
+            figures.append(FleetFigure(name: name, value: value, unit: unit))
+        }
+        for stage in bad.results + good.results {
+            let name = "\(stage.version) on \(stage.devices)"
+            add("\(name), online with it", Double(stage.upgraded))
+            add("\(name), online with the version before", Double(stage.undone))
+            add("\(name), not online", Double(stage.missing))
+            add("\(name), decided after", Double(stage.seconds), "s")
+        }
+        add("trials confirmed", Double(outcome.confirmed))
+        add("trials undone", Double(outcome.undone))
+        add("power cuts during a trial", Double(outcome.powerCuts))
+        add("starts on another version's key file", Double(outcome.handovers))
+        add("of these with a changed state", Double(outcome.changedStates))
+        add("most connections in a second", peak, "/s")
+        add("messages lost", Double(report.lost))
+        add("lost", Double(devices - report.connected))
+        try show(figures)
+        guard bad.isTakenBack, bad.results.count == 2, !good.isTakenBack, good.results.last?.upgraded == devices,
+            outcome.changedStates == 0, report.connected == devices, Int(peak) <= FleetWeek.budget(of: devices)
+        else { throw FleetFailure(text: "the upgrade has missed a goal") }
+    }
+
+    // MARK: Days
+
+    private func simulate(_ days: Int) throws {
+        let (count, world) = (devices / processes, try world)
+        let parts = (0..<processes).map { index in
+            var part = FleetWeek.Settings(
+                devices: index == processes - 1 ? devices - count * index : count, scenario: world)
+            (part.first, part.days) = (count * index, days)
+            return part
+        }
+        let began = Date()
+        let results = Mutex<[Result<FleetWeek.Result, any Error>]>([])
+        DispatchQueue.concurrentPerform(iterations: processes) { index in
+            let result = Result {
+                var week = try FleetWeek(parts[index])
+                return try week.run { if index == 0 { FileHandle.standardError.write(Data(($0 + "\n").utf8)) } }
+            }
+            results.withLock { $0.append(result) }
+        }
+        let sum = try results.withLock { $0 }.map { try $0.get() }.reduce(FleetWeek.Result(), +)
+        let rotation = sum.rotation
+        var figures: [FleetFigure] = []
+        func add(_ name: String, _ value: Double, _ unit: String = "") {
+            figures.append(FleetFigure(name: name, value: value, unit: unit))
+        }
+        add("devices", Double(devices))
+        add("outages", Double(sum.outages))
+        add("killed nodes", Double(sum.nodesKilled))
+        add("connections cut by them", Double(sum.cutOff))
+        add("longest time until all were back", sum.longestReturn, "s")
+        add("devices not back within \(FleetWeek.returnLimit.components.seconds) s", Double(sum.late))
+        add("connections", Double(sum.connects))
+        add("most attempts in a second", Double(sum.attemptPeak), "/s")
+        add("most connections in a second", Double(sum.peak), "/s")
+        add("only the newer password, of \(rotation.right)", Double(rotation.committed))
+        add("undone, of \(rotation.wrong)", Double(rotation.undone))
+        add("power cuts", Double(rotation.cut))
+        add("committed by the owner's record", Double(sum.operatorCommitted))
+        add("undone by the owner's record", Double(sum.operatorUndone))
+        add("messages lost", Double(sum.lostMessages))
+        add("lost", Double(rotation.lost))
+        add("took", Date().timeIntervalSince(began), "s")
+        add("memory, per device", Double(residentKiB()) / Double(devices), "KiB")
+        try show(figures)
+        guard sum.late == 0, rotation.lost == 0, rotation.committed == rotation.right,
+            rotation.undone == rotation.wrong, sum.peak <= FleetWeek.budget(of: devices)
+        else { throw FleetFailure(text: "the simulation has missed a goal") }
     }
 
     private func changeStaged(_ workers: FleetWorkers, _ own: OwnBroker?) throws {

@@ -3,7 +3,7 @@ import Foundation
 import Linux
 import Synchronization
 
-enum FleetOrder: String {
+enum FleetOrder: Codable {
     /// Cuts the provider's internet access.
     case cut
     /// Restores the provider's internet access.
@@ -12,6 +12,8 @@ enum FleetOrder: String {
     case count
     /// Starts the change of the password.
     case change
+    /// Starts the upgrade of each n-th device to a release.
+    case upgrade(Release, every: Int)
 }
 
 /// State of the devices of one process or of all processes.
@@ -36,6 +38,7 @@ struct FleetReport: Codable {
     var latest = 0.0
     var failures: [String: Int] = [:]
     var staged = RotationOutcome()
+    var upgrade = UpgradeOutcome()
 
     static func + (left: FleetReport, right: FleetReport) -> FleetReport {
         var sum = left
@@ -50,6 +53,7 @@ struct FleetReport: Codable {
         sum.latest = max(left.latest, right.latest)
         sum.failures.merge(right.failures, uniquingKeysWith: +)
         sum.staged = left.staged + right.staged
+        sum.upgrade = left.upgrade + right.upgrade
         return sum
     }
 }
@@ -131,7 +135,9 @@ private final class Worker: Sendable {
         }
     }
 
-    func send(_ order: FleetOrder) { input.write(Data((order.rawValue + "\n").utf8)) }
+    func send(_ order: FleetOrder) {
+        if let line = try? JSONEncoder().encode(order) { input.write(line + Data("\n".utf8)) }
+    }
 
     func end() {
         try? input.close()
@@ -154,8 +160,8 @@ struct FleetPart {
                 var bytes = [UInt8](repeating: 0, count: 256)
                 let count = read(STDIN_FILENO, &bytes, bytes.count)
                 isOver = count <= 0
-                for word in String(decoding: bytes.prefix(max(0, count)), as: UTF8.self).split(separator: "\n") {
-                    perform(FleetOrder(rawValue: String(word)))
+                for line in bytes.prefix(max(0, count)).split(separator: UInt8(ascii: "\n")) {
+                    perform(try JSONDecoder().decode(FleetOrder.self, from: Data(line)))
                 }
             }
             let line = try JSONEncoder().encode(report) + Data("\n".utf8)
@@ -163,13 +169,13 @@ struct FleetPart {
         }
     }
 
-    private func perform(_ order: FleetOrder?) {
+    private func perform(_ order: FleetOrder) {
         switch order {
         case .cut: fleet.cut()
         case .restore: fleet.restore()
         case .count: fleet.countReturns()
         case .change: fleet.begin(RotationFleet.change)
-        case nil: break
+        case .upgrade(let release, let every): fleet.upgrade(to: release, every: every, within: UpgradeFleet.spread)
         }
     }
 
@@ -187,6 +193,7 @@ struct FleetPart {
         report.failures = fleet.failures
         report.staged = fleet.stagedOutcome
         report.staged.memory = report.memory
+        report.upgrade = fleet.upgradeOutcome
         return report
     }
 }

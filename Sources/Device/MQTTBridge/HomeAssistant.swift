@@ -108,6 +108,7 @@ struct HomeAssistantDevice {
                 "offline_time", "Time offline today", topics.status, "{{ value_json.outages.secondsToday }}",
                 [
                     "dev_cla": .text("duration"), "unit_of_meas": .text("s"), "stat_cla": .text("total_increasing"),
+                    "sug_dsp_prc": .number(0),
                 ]),
             component(
                 "decision", "event", "Last decision",

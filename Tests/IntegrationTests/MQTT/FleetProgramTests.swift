@@ -43,6 +43,7 @@ struct FleetProgramTests {
             let list = try await run(bench, ["list"])
             #expect(list.status == 0 && list.output?.array?.first?["deviceId"]?.text == bench.deviceId)
             #expect(list.output?.array?.first?["online"] == .bool(true))
+            #expect(list.output?.array?.first?["firmware"]?.text?.isEmpty == false)
             #expect(try await run(bench, ["list", "--reason", "none-such"]).output?.array == [])
 
             let key = bench.running.pairingCode.uri()

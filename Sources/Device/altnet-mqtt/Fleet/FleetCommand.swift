@@ -41,8 +41,8 @@ struct FleetCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "List the devices and their risks.",
             discussion: """
-                Shows the broker's retained messages. LAST SEEN is a time of the device's clock, exact to 15 minutes. \
-                The risks are:
+                Shows the broker's retained messages. VERSION is altnet's version on the device. LAST SEEN is a time of \
+                the device's clock, exact to 15 minutes. The risks are:
 
                   oneNetwork    no other stored network was seen within a day without a failure
                   weakSignal    Wi-Fi below -75 dBm

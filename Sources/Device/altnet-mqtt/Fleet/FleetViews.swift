@@ -28,9 +28,9 @@ struct DeviceView: Encodable {
     static func table(_ devices: [DeviceEntry], now: Timestamp) -> Table {
         var table = Table(columns: [
             .init(title: "DEVICE", minimum: 12), .init(title: "NAME", minimum: 8, rank: 0), .init(title: "ONLINE"),
-            .init(title: "NETWORK", minimum: 8, rank: 3),
-            .init(title: "SIGNAL", isRightAligned: true, rank: 2), .init(title: "LAST SEEN", minimum: 8, rank: 4),
-            .init(title: "RISK", minimum: 10, rank: 5), .init(title: "REASON", minimum: 8, rank: 1),
+            .init(title: "VERSION", minimum: 7, rank: 2), .init(title: "NETWORK", minimum: 8, rank: 4),
+            .init(title: "SIGNAL", isRightAligned: true, rank: 3), .init(title: "LAST SEEN", minimum: 8, rank: 5),
+            .init(title: "RISK", minimum: 10, rank: 6), .init(title: "REASON", minimum: 8, rank: 1),
         ])
         table.rows = devices.map { device in
             let view = DeviceView(device)
@@ -41,7 +41,8 @@ struct DeviceView: Encodable {
                 .init(view.deviceId.printable), .init(view.deviceName?.description ?? ""),
                 view.online.map { $0 ? .init("yes", .green) : .init("no", .red) } ?? .init("unknown", .dim),
                 // Escape the device's texts, which are untrusted.
-                .init(view.network?.printable ?? ""), .init(view.signal.map { "\($0) dBm" } ?? ""),
+                .init(view.firmware?.printable ?? ""), .init(view.network?.printable ?? ""),
+                .init(view.signal.map { "\($0) dBm" } ?? ""),
                 .init(seen ?? "never"), .init(view.risks.map(\.rawValue).joined(separator: ", "), .yellow),
                 .init(view.reason?.printable ?? ""),
             ]
