@@ -246,7 +246,7 @@ reproducible: ## Build the packages of the last commit in two folders, and compa
 
 package-test: ## Install, upgrade, remove and purge the packages in a fresh Debian 13, as root
 	@DEB_BUILD_OPTIONS=noautodbgsym $(MAKE) --no-print-directory deb ARCH=amd64
-	@board/install-dependencies apt-utils debootstrap gnupg
+	@board/install-dependencies apt-utils debootstrap gnupg python3
 	@$(if $(filter 0,$(shell id -u)),,sudo) board/debian/test .board/debian/altnet_*_amd64.deb
 
 newcomer-test: ## Follow the README from a fresh clone of the last commit in a fresh Debian 13 to a device that answers, as root
