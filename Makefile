@@ -25,7 +25,7 @@ endif
 export SWIFT_BACKTRACE ?= threads=crashed,symbolicate=fast,registers=none,images=none
 
 .PHONY: help demo test test-all lab-beside check-and-integration check servers built-tests integration thorough lab lab-core lab-radio bench-altnet torture torture-policy fuzz fuzz-count bench home-assistant rabbitmq \
-    bench-keyfile bench-protocol bench-policy pictures docs completions build board deb archive reproducible package-test newcomer-test board-test \
+    endurance bench-keyfile bench-protocol bench-policy pictures docs completions build board deb archive reproducible package-test newcomer-test board-test \
     coverage covered format lint clean deps
 
 help: ## Show what can be made
@@ -155,6 +155,13 @@ bench: deps ## Measure altnet beside every Linux network stack (BENCH="--only ha
 	$(SHIP) altnet
 	$(SHIP) altnet-lab
 	LAB_ALTNET=$(SHIPPED)/altnet board/lab/bench $(SHIPPED)/altnet-lab $(BENCH)
+
+# DAYS and SEEDS are the simulator's; LAB_DAYS (virtual days) and HOURS (hours with every fault) are the lab's.
+endurance: built-tests ## Live in a house for weeks: core and program (DAYS=30, SEEDS=2, LAB_DAYS=1, HOURS=20, RADIO=fullmac)
+	$(SHIP) altnet
+	$(SHIP) altnet-lab
+	LAB_ALTNET=$(SHIPPED)/altnet DAYS=$(or $(DAYS),30) SEEDS=$(or $(SEEDS),2) LAB_DAYS=$(LAB_DAYS) HOURS=$(HOURS) \
+	    board/lab/endurance .build/debug
 
 torture: deps ## Cut the power of the key file a million times (CUTS=...)
 	$(SHIP) altnet-lab

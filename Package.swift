@@ -178,9 +178,9 @@ let package = Package(
             name: "altnet-lab",
             dependencies: [
                 "AddressIO", "Agent", "AgentModel", "AppClient", "AppProtocol", "BrokerIO", "DHCP", "DeveloperDevice",
-                "Failover", "Fleet", "FleetOperator", "Harness",
+                "Failover", "Fleet", "FleetOperator", "Harness", "KeyFile",
                 "KeyFileSimulation",
-                "Lab", "Linux", "MQTTBridge", "PolicyProperties",
+                "Lab", "Linux", "MQTTBridge", "PolicyProperties", "Randomness",
                 "Simulation", argumentParser,
             ],
             path: "Sources/Bench/altnet-lab", swiftSettings: strict),

@@ -5,7 +5,8 @@ extension FailoverPolicy {
     package var elementCount: Int { countElements(of: self) }
 }
 
-private func countElements(of value: Any) -> Int {
+/// Counts the elements of all collections in a value, at any depth.
+package func countElements(of value: Any) -> Int {
     let mirror = Mirror(reflecting: value)
     let own =
         switch mirror.displayStyle {

@@ -10,7 +10,8 @@ struct AltnetLab: AsyncParsableCommand {
         subcommands: [
             DeviceCommand.self, WorldCommand.self, FleetCommand.self, DemoCommand.self, BenchCommand.self,
             BenchPlayCommand.self, AddressCommand.self, SimulateCommand.self, ReplayCommand.self, TraceCommand.self,
-            BenchPolicyCommand.self, TortureCommand.self, PolicyPropertiesCommand.self, HarnessCommand.self,
+            BenchPolicyCommand.self, TortureCommand.self, PolicyPropertiesCommand.self, EnduranceCommand.self,
+            HarnessCommand.self,
         ])
 }
 

@@ -7,7 +7,8 @@ struct Account {
     /// Length of a pass in milliseconds.
     private let passLength: Int64
     private var settled: Int64 = 0
-    private var lost = 0.0
+    /// Lost time so far, in milliseconds.
+    private(set) var lost = 0.0
     private var last: (network: Int, accessPoint: Int)?
     private var stay: (accessPoint: Int, since: Int64)?
     private var outages: [Range<Int64>] = []

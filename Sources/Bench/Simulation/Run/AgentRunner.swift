@@ -21,6 +21,8 @@ struct AgentRunner: DeviceRunner {
         var beginning = Timestamp(millisecondsSince1970: 1_767_225_600_000)
         /// Whether the caller provides apps and key file. Effects for them go to `outgoing`.
         var isOutside = false
+        /// Key file; nil to keep the state in memory.
+        var store: (any DeviceStore)?
     }
 
     private static let names: [StationID] = ["wlan0", "wlan1"]
@@ -31,6 +33,20 @@ struct AgentRunner: DeviceRunner {
     var trace: SwitchTrace?
     private var disk: StoredState
     private var timers: [AgentTimer: Int64] = [:]
+    var armedTimers: Int { timers.count }
+    /// Time of a commit in milliseconds.
+    var commitTime: Int64 = 0
+    /// Results of commits under way, with their times.
+    private var storing: [(at: Int64, result: AgentEvent)] = []
+    private(set) var commits = 0
+    /// Number of log lines above level debug, and of decisions, which a device logs.
+    private(set) var logLines = 0
+    /// Number of changes that the app ordered.
+    private(set) var orders = 0
+    /// Steps of the wall clock so far, in milliseconds.
+    var clockShift: Int64 = 0
+    /// Called with each event and action of the policy; with nil when the agent starts.
+    var onRecord: ((PolicyEvent?, [PolicyAction], Instant) -> Void)?
     private var scans: [Int: ScanOwner] = [:]
     /// Events that arrived while the runner performed effects.
     private var waiting = Queue<AgentEvent>()
@@ -45,6 +61,8 @@ struct AgentRunner: DeviceRunner {
     private var confirmations: [String: Duration] = [:]
     /// ID of the switch that waits for confirmation.
     private var unconfirmed: String?
+    /// Passwords that the app has sent last.
+    private var told: [SSID: String?] = [:]
 
     init(_ world: World, stations: Int, environment: Environment = Environment()) {
         self.environment = environment
@@ -63,7 +81,7 @@ struct AgentRunner: DeviceRunner {
     }
 
     func nextWake(at now: Int64) -> Int64 {
-        min(timers.values.min() ?? .max, beacons?.next ?? .max, probes?.next ?? .max)
+        min(timers.values.min() ?? .max, beacons?.next ?? .max, probes?.next ?? .max, storing.first?.at ?? .max)
     }
 
     mutating func handle(_ report: DeviceReport, of device: inout SimulatedDevice) {
@@ -71,6 +89,7 @@ struct AgentRunner: DeviceRunner {
         case .started: start(&device)
         case .stopped: handle(.stop, &device)
         case .wake:
+            while let done = storing.first, done.at <= device.now { handle(storing.removeFirst().result, &device) }
             fireTimers(&device)
             runProbes(&device)
             sampleBeacons(&device)
@@ -104,7 +123,9 @@ struct AgentRunner: DeviceRunner {
                 handle(.supplicant(Self.names[index], isAvailable ? .available : .unavailable), &device)
             }
         case .passwordGiven where environment.isOutside: break
-        case .passwordGiven(let ssid, let password): sendPassword(password, of: ssid, &device)
+        case .passwordGiven(let ssid, let password):
+            told[ssid] = password
+            sendPassword(password, of: ssid, &device)
         case .command(let target, let confirmWithin, let confirmAfter):
             command(target, confirmWithin: confirmWithin, confirmAfter: confirmAfter, &device)
         case .confirmation: if let unconfirmed { request(.confirmSwitch(unconfirmed), &device) }
@@ -133,10 +154,12 @@ struct AgentRunner: DeviceRunner {
     func clock(_ device: SimulatedDevice) -> ClockReading {
         ClockReading(
             instant: Instant(milliseconds: device.now),
-            time: Timestamp(millisecondsSince1970: environment.beginning.millisecondsSince1970 + device.now))
+            time: Timestamp(
+                millisecondsSince1970: environment.beginning.millisecondsSince1970 + device.now + clockShift))
     }
 
     private mutating func request(_ request: AgentRequest, _ device: inout SimulatedDevice) {
+        orders += 1
         requests += 1
         handle(.request(RequestID(requests), request), &device)
     }
@@ -195,8 +218,10 @@ struct AgentRunner: DeviceRunner {
     // MARK: Start and app requests
 
     private mutating func start(_ device: inout SimulatedDevice) {
+        if let store = environment.store { disk = store.state }
+        onRecord?(nil, [], Instant(milliseconds: device.now))
         core = Self.core(disk, device.world.scenario, stations: device.stations.count, environment)
-        (timers, scans, beacons) = ([:], [:], nil)
+        (timers, scans, beacons, storing) = ([:], [:], nil, [])
         probes = SimulatedProbes(device.world.scenario, at: clock(device))
         recordPreferred(&device)
         handle(.begin(inUse: Self.names[device.inUse]), &device)
@@ -214,6 +239,16 @@ struct AgentRunner: DeviceRunner {
 
     private mutating func sendPassword(_ password: String?, of ssid: SSID, _ device: inout SimulatedDevice) {
         request(.updateBackups(disk.update(telling: password, of: ssid, localKey: environment.key)), &device)
+    }
+
+    /// Sends the current password of each network that the device has another one for, as an app does that got no
+    /// answer.
+    mutating func retryPassword(_ device: inout SimulatedDevice) {
+        guard device.isAgentUp else { return }
+        for (ssid, password) in told where disk.backups.contains(where: { $0.ssid == ssid }) {
+            let wanted = disk.backups.first { $0.ssid == ssid }?.hasPassword(password)
+            if wanted == false { sendPassword(password, of: ssid, &device) }
+        }
     }
 
     private mutating func command(
@@ -299,16 +334,21 @@ struct AgentRunner: DeviceRunner {
             device.account.result.probes += 1
             reach(.probeSuccessor(epoch: epoch, station, within: limit), &device)
         case .readConnectivity: waiting.append(.connectivity(connectivity(device) ?? Connectivity()))
-        case .checkStore: waiting.append(.storeChecked(isWritable: true))
+        case .checkStore: waiting.append(.storeChecked(isWritable: environment.store?.isFull != true))
 
         case .answer(_, .success(.switchStatus(let status))):
             waiting.append(.answerSent(switchID: status.switchId))
         case .answer(_, .failure): device.account.result.refused += 1
         case .publish(.switchProgress(let status)): switchProgressed(status, &device)
         case .commit(let id, let change): commit(id, change, &device)
-        case .record(_, let actions):
+        case .record(let event, let actions):
             device.account.result.events += 1
-            for case .record(let decision) in actions { device.account.record(decision, at: device.now) }
+            onRecord?(event, actions, Instant(milliseconds: device.now))
+            for case .record(let decision) in actions {
+                logLines += 1
+                device.account.record(decision, at: device.now)
+            }
+        case .log(let level, _): if level != .debug { logLines += 1 }
         case .wait(let timer, let moment, _):
             timers[timer] = moment.map { max($0.milliseconds, device.now) }
 
@@ -321,7 +361,7 @@ struct AgentRunner: DeviceRunner {
         case .checkUplinks, .prefer, .confirmAddress, .setStaticIPv6, .dropAddress, .bringUp, .readRules, .addInterface,
             .setCaptive, .answer, .publish, .service, .checkRadio, .disconnect, .restoreRadio, .rememberRecovery,
             .askSetupAccessPointRadio, .openSetupAccessPoint, .closeSetupAccessPoint, .rememberSetupAccessPoint,
-            .addressesChanged, .log, .explain, .listenForConfigurator:
+            .addressesChanged, .explain, .listenForConfigurator:
             break
         }
     }
@@ -380,13 +420,20 @@ struct AgentRunner: DeviceRunner {
     }
 
     private mutating func commit(_ id: CommitID, _ change: StateChange, _ device: inout SimulatedDevice) {
+        commits += 1
+        var new = disk
+        var result: AgentEvent
         do throws(ProtocolError) {
-            try change.apply(to: &disk)
+            try change.apply(to: &new)
+            try environment.store?.commit(new)
+            disk = environment.store?.state ?? new
             recordPreferred(&device)
-            waiting.append(.committed(id, disk))
+            result = .committed(id, disk)
         } catch {
-            waiting.append(.refusedCommit(id, error))
+            result = .refusedCommit(id, error)
         }
+        if commitTime == 0, storing.isEmpty { return waiting.append(result) }
+        storing.append((max(device.now + commitTime, storing.last?.at ?? 0), result))
     }
 
     // MARK: External key file

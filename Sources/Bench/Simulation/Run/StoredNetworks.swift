@@ -6,7 +6,7 @@ extension StoredState {
     /// Creates the state of a device that has already used the scenario's networks. It knows their last frequencies and
     /// verified access points. All networks are backups, and the preferred network is selected.
     /// - Parameter derive: derives a network's key. Simulated joins do not use the key.
-    init(of world: World, derive: (Secret, SSID) -> Secret = { _, _ in Secret([0]) }) {
+    init(of world: World, derive: (Secret, SSID) -> Secret = StoredNetwork.noKey) {
         let scenario = world.scenario
         let networks = scenario.networks.map { StoredNetwork($0, derive: derive) }
         self.init(chosen: zip(scenario.networks, networks).first { $0.0.isPreferred }?.1, backups: networks)
@@ -55,12 +55,21 @@ extension StoredState {
 }
 
 extension StoredNetwork {
+    /// Stands for a derived key of a simulated network.
+    static func noKey(_ password: Secret, _ ssid: SSID) -> Secret { Secret(repeatElement(0, count: 32)) }
+
+    /// Whether the network has this password; nil for none.
+    func hasPassword(_ password: String?) -> Bool {
+        guard case .passphrase(let own, _) = credential else { return password == nil }
+        return own == password.map { Secret(text: $0) }
+    }
+
     fileprivate init(_ network: Scenario.Network, derive: (Secret, SSID) -> Secret) {
         self.init(ssid: network.ssid, password: network.password, isHidden: network.isHidden, derive: derive)
     }
 
     fileprivate init(
-        ssid: SSID, password: String?, isHidden: Bool, derive: (Secret, SSID) -> Secret = { _, _ in Secret([0]) }
+        ssid: SSID, password: String?, isHidden: Bool, derive: (Secret, SSID) -> Secret = StoredNetwork.noKey
     ) {
         let password = password.map { Secret(text: $0) }
         self.init(

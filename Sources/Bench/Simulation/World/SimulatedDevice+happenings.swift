@@ -135,9 +135,15 @@ extension SimulatedDevice {
     private mutating func restartAgent() {
         guard isAgentUp else { return }
         report(.stopped)
+        killAgent(backAfter: Self.agentStartTime)
+    }
+
+    /// Ends the agent as a crash does, without its last actions.
+    mutating func killAgent(backAfter time: Int64) {
+        guard isAgentUp else { return }
         forgetOrders()
         isAgentUp = false
-        agentStart = now + Self.agentStartTime
+        agentStart = now + time
     }
 
     mutating func forgetOrders() {
