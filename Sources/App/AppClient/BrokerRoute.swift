@@ -35,6 +35,9 @@ public struct BrokerRoute: Sendable, Equatable {
         prefix = parts.count == 4 && !parts[3].isEmpty ? String(parts[3]) : "altnet"
         (self.user, self.secrets) = (user, secrets)
     }
+
+    /// The broker's address for messages. A password in it may contain a slash, and then its end is in the prefix.
+    var shown: String { prefix.contains("@") ? "\(broker)/\(prefix)".withoutCredentials : broker.withoutCredentials }
 }
 
 #if os(Linux) || os(macOS)

@@ -73,7 +73,7 @@ extension ClientError: CustomStringConvertible {
         case .notADevice(let endpoint): "not an altnet device, check the port: \(endpoint)"
         case .turnedAway(.broker(let route, let device)):
             "no answer through the broker, check its address and secrets and that the device is on: "
-                + "\(device.deviceId) at \(route.broker.withoutCredentials)"
+                + "\(device.deviceId) at \(route.shown)"
         case .turnedAway(let endpoint):
             "the device closed the connection, it may be busy, try again later: \(endpoint)"
         case .timedOut: "the agent did not answer in time: try again"

@@ -105,7 +105,7 @@ extension Endpoint: CustomStringConvertible {
         case .unixSocket(let path): path
         case .network(let host, let port, let device):
             "\(device.deviceId) at \(host.contains(":") ? "[\(host)]" : host):\(port)"
-        case .broker(let route, let device): "\(device.deviceId) at \(route.broker.withoutCredentials)"
+        case .broker(let route, let device): "\(device.deviceId) at \(route.shown)"
         case .first(let first, let other): "\(first) or \(other)"
         }
     }
