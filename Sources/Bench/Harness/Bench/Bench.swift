@@ -95,7 +95,11 @@ public struct DeviceUnderTest: Sendable {
     /// Time limit for each attempt if the device has several possible addresses.
     var patienceWithOnePlace: Duration { patience / 5 }
 
-    var isNetwork: Bool { if case .network = endpoint { true } else { false } }
+    /// Whether the owner's app proves a key: in the network, or at a broker.
+    var isNetwork: Bool { if case .unixSocket = endpoint { false } else { true } }
+
+    /// Whether connections run in tunnels of a broker. A tunnel ends with either side of its connection.
+    var isBroker: Bool { if case .broker = endpoint { true } else { false } }
 }
 
 /// File with the networks of a bench (Docs/integrator/test-devices.md).

@@ -72,6 +72,7 @@ extension Check {
             try await wire.answer().expectSuccess(of: .getNetwork, id: "bytes")
         },
         Check("lines.halfClose", "an app that has finished sending still gets the answers", section: section) { check in
+            try check.needsDirectConnection()
             let wire = try await check.open()
             let ids = ["1", "2", "3"]
             await wire.send(ids.flatMap { JSONValue.request(.getNetwork, id: $0).line + [UInt8(ascii: "\n")] })
@@ -80,6 +81,7 @@ extension Check {
             try await wire.expectEnd()
         },
         Check("lines.last", "the end of the sending side ends the last line", section: section) { check in
+            try check.needsDirectConnection()
             let wire = try await check.open()
             await wire.send(JSONValue.request(.getNetwork, id: "last").line)
             await wire.finishSending()
@@ -87,6 +89,7 @@ extension Check {
             try await wire.expectEnd()
         },
         Check("lines.last.cut", "a last line that is cut off is malformed", section: section) { check in
+            try check.needsDirectConnection()
             let wire = try await check.open()
             await wire.send(JSONValue.request(.getNetwork, id: "last").line.dropLast())
             await wire.finishSending()

@@ -126,6 +126,7 @@ extension Check {
     ) -> Check {
         Check("security.\(name)", title, section: "session.open") { check in
             guard check.target.isNetwork else { throw Obstacle("needs a device in the network: --device") }
+            try check.needsDirectConnection()
             do {
                 try await body(check)
             } catch WireConnectFailure.unreachable(let why) {
@@ -356,7 +357,10 @@ extension Check {
     private static func robust(
         _ name: String, _ title: String, _ body: @escaping @Sendable (CheckRun) async throws -> Void
     ) -> Check {
-        Check("robustness.\(name)", title, section: "session.open", body)
+        Check("robustness.\(name)", title, section: "session.open") { check in
+            try check.needsDirectConnection()
+            try await body(check)
+        }
     }
 }
 

@@ -49,6 +49,10 @@ final class CheckRun: Sendable {
     /// Opens a connection, which is closed at the end of the check.
     /// - Parameter handshake: start of the connection; nil for that of the owner's app.
     func open(handshake: Handshake?, patience: Duration? = nil) async throws(WireConnectFailure) -> Wire {
+        // A device has four tunnels at a time, and the harness needs one.
+        if target.isBroker, let oldest = state.withLock({ $0.wires.count > 2 ? $0.wires.removeFirst() : nil }) {
+            await oldest.close()
+        }
         let wire = try await Wire.open(
             state.withLock { $0.endpoint }, transcript, handshake: handshake, patience: patience ?? target.patience)
         state.withLock { $0.wires.append(wire) }
@@ -85,6 +89,10 @@ final class CheckRun: Sendable {
     func key() throws(Obstacle) -> DeviceKey {
         guard let key = target.key else { throw Obstacle("needs --device-id and --key-file") }
         return key
+    }
+
+    func needsDirectConnection() throws(Obstacle) {
+        if target.isBroker { throw Obstacle("not through a broker: its tunnels are few and end with either side") }
     }
 
     func needsFeature(_ name: String) throws(Obstacle) {
