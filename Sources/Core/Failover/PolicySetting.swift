@@ -170,19 +170,27 @@ extension PolicySetting.Quantity {
 
 extension PolicySetting {
     /// Every setting. One that is missing could change a replay without a visible reason.
-    public static let all: [PolicySetting] =
-        signals.map { Self($0, .number(.signal, $1)) }
-        + decibels.map { Self($0, .number(.decibels, $1)) }
-        + [("margin", \.margin), ("roamMargin", \.roamMargin)].map {
-            Self($0, .number(.decibels, $1), isPositive: true)
-        }
-        + counts.map { Self($0, .number(.count, $1), isPositive: true) }
-        + times.map { Self($0, .duration($1)) } + positiveTimes.map { Self($0, .duration($1), isPositive: true) }
-        + [Self("returnsToPreferred", .isOn(\.returnsToPreferred)), Self("keepsStandby", .isOn(\.keepsStandby))]
-        + waits.flatMap { [Self($0 + ".first", .wait($1, \.first)), Self($0 + ".last", .wait($1, \.last))] }
-        + [Self("validation", .isOn(\.isValidating))]
-        + validationTimes.map { Self($0, .duration($1), isPositive: true) }
-        + [Self("validation.strikes", .number(.count, \.validationRules.strikes), isPositive: true)]
+    public static let all: [PolicySetting] = [numbers, durations, switches, waitBounds].flatMap(\.self)
+
+    private static let numbers: [PolicySetting] = [
+        signals.map { Self($0, .number(.signal, $1)) },
+        decibels.map { Self($0, .number(.decibels, $1)) },
+        margins.map { Self($0, .number(.decibels, $1), isPositive: true) },
+        counts.map { Self($0, .number(.count, $1), isPositive: true) },
+    ].flatMap(\.self)
+
+    private static let durations: [PolicySetting] =
+        times.map { Self($0, .duration($1)) }
+        + (positiveTimes + validationTimes).map { Self($0, .duration($1), isPositive: true) }
+
+    private static let switches: [PolicySetting] = [
+        Self("returnsToPreferred", .isOn(\.returnsToPreferred)), Self("keepsStandby", .isOn(\.keepsStandby)),
+        Self("validation", .isOn(\.isValidating)),
+    ]
+
+    private static let waitBounds: [PolicySetting] = waits.flatMap {
+        [Self($0 + ".first", .wait($1, \.first)), Self($0 + ".last", .wait($1, \.last))]
+    }
 
     private static let signals: [(String, Path<Int>)] = [
         ("twoPointFour.weak", \.twoPointFour.weak), ("twoPointFour.critical", \.twoPointFour.critical),
@@ -195,10 +203,13 @@ extension PolicySetting {
         ("unblockGain", \.unblockGain),
     ]
 
+    private static let margins: [(String, Path<Int>)] = [("margin", \.margin), ("roamMargin", \.roamMargin)]
+
     private static let counts: [(String, Path<Int>)] = [
         ("switchLimit", \.switchLimit), ("roamLimit", \.roamLimit), ("scanShare", \.scanShare),
         ("weakScanShare", \.weakScanShare), ("wrongKeyStrikes", \.wrongKeyStrikes),
         ("transientStrikes", \.transientStrikes), ("noAddressStrikes", \.noAddressStrikes),
+        ("validation.strikes", \.validationRules.strikes),
     ]
 
     private static let times: [(String, Path<Duration>)] = [
