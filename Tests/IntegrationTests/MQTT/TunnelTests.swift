@@ -314,7 +314,8 @@ struct TunnelTests {
                 }
                 #expect(Self.switches(events) == [status.switchId])
             case .failure(let error):
-                #expect(error == .disconnected)
+                // Unknown if the app had sent it, for a broker may be late.
+                #expect([.disconnected, .outcomeUnknown(switchId: nil)].contains(error))
                 #expect(try await manager.getCurrentNetworkInfo().ssid == (try SSID("Garden")))
                 #expect(Self.switches(events) == [])
             }
