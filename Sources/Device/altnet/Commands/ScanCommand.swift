@@ -109,17 +109,17 @@ struct ScanView {
     private func row(_ network: ScannedNetwork, _ style: Style) -> [Table.Cell] {
         let isStored = network.ssid.map(stored.contains) ?? false
         let providers = network.providers.map(\.printable).joined(separator: ", ")
-        return [
+        let isWeak = network.security == .wep || network.security == .legacy
+        var cells: [Table.Cell] = [
             .init(DisplayText.name(network.ssid), network.ssid == nil ? .dim : nil),
             .init(DisplayText.bars(network.signal, style), DisplayText.paint(network.signal)), "\(network.signal)",
             .init(network.frequency.channel.map(String.init) ?? "-"), .init(network.frequency.band.rawValue),
-        ] + (saysAnyLoad ? [.init(network.load.map { "\($0) %" } ?? "")] : []) + [
-            .init(
-                DisplayText.security(network.security),
-                network.security == .wep || network.security == .legacy ? .red : nil),
-            .init("\(network.bssid)", .dim),
-        ] + (isAnyClaimed ? [.init(providers)] : []) + [
-            network.bssid == current ? .init("in use", .green) : remark(network, isStored: isStored)
         ]
+        if saysAnyLoad { cells.append(.init(network.load.map { "\($0) %" } ?? "")) }
+        cells.append(.init(DisplayText.security(network.security), isWeak ? .red : nil))
+        cells.append(.init("\(network.bssid)", .dim))
+        if isAnyClaimed { cells.append(.init(providers)) }
+        cells.append(network.bssid == current ? .init("in use", .green) : remark(network, isStored: isStored))
+        return cells
     }
 }

@@ -35,7 +35,7 @@ struct HookCall: Equatable, Sendable {
 
     init(_ change: HookChange, _ status: NetworkStatus) {
         self.change = change
-        let variables = [
+        let variables: [(String, String)] = [
             ("CHANGE", change.rawValue), ("ONLINE", status.isCheckedOnline ? "yes" : "no"),
             ("STATE", status.state.rawValue), ("UPLINK", status.carriedBy?.rawValue ?? ""),
             ("SSID", status.ssid?.description ?? ""), ("SSID_HEX", status.ssid.map { Hex.string($0.bytes) } ?? ""),

@@ -265,13 +265,15 @@ struct KeyFileView {
             return signal + DisplayText.ago(Timestamp(seconds: seconds), now: now)
         }
         let address = network.staticAddress?.text ?? statistics?.lease.map { "\($0.address), by DHCP" } ?? "by DHCP"
-        return [
+        var cells: [Table.Cell] = [
             .init(role), .init("\(network.ssid)"), .init(network.security.map(DisplayText.security) ?? ""),
             .init(network.isHidden ? "yes" : ""), .init(network.credential == .none ? "none" : "stored"),
-        ] + (hasAddresses ? [.init(address)] : [])
-            + (hasOptions ? [.init(DisplayText.options(network.options))] : []) + [
-                .init(seen ?? "never"), .init(statistics?.lastFailure.map(DisplayText.failure) ?? "", .red),
-            ]
+        ]
+        if hasAddresses { cells.append(.init(address)) }
+        if hasOptions { cells.append(.init(DisplayText.options(network.options))) }
+        cells.append(.init(seen ?? "never"))
+        cells.append(.init(statistics?.lastFailure.map(DisplayText.failure) ?? "", .red))
+        return cells
     }
 }
 
