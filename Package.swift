@@ -153,7 +153,7 @@ let package = Package(
         // Bench: the engineer's tools. Nothing of these is linked into what ships.
         module(
             "Simulation", in: "Bench",
-            on: ["AgentCore", "AgentModel", "AppProtocol", "Failover", "KeyFile", "Randomness"],
+            on: ["AgentCore", "AgentModel", "AppProtocol", "CLinux", "Failover", "KeyFile", "Randomness"],
             resources: [.embedInCode("Scenarios")], settings: fast),
         module("Dongle", in: "Bench", on: ["AgentModel", "CLinux", "CNetlink", "Linux", "Netlink"]),
         .executableTarget(

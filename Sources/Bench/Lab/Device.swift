@@ -233,7 +233,7 @@ public actor Device {
 
     public func switchNetwork(toStored ssid: SSID, confirmWithin: Int? = nil) async throws -> SwitchStatus {
         try await ask { client throws(ClientError) in
-            let stored = try await client.backups().networks.first { $0.ssid == ssid }
+            let stored = try await client.backups().stored.first { $0.ssid == ssid }
             guard let stored else { throw .refused(ProtocolError(.unknownNetwork, "\(ssid) is not stored")) }
             return try await client.switchNetwork(to: .stored(stored.hash), confirmWithin: confirmWithin)
         }

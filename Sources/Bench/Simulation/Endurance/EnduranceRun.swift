@@ -1,6 +1,7 @@
 import AgentCore
 import AgentModel
 import AppProtocol
+import CLinux
 import Failover
 import Glibc
 import KeyFile
@@ -19,7 +20,7 @@ package struct EnduranceRun {
         package var events = 0
         package var commits = 0
         package var timers = 0
-        /// Resident memory of this process in KiB.
+        /// Allocated memory of this process in KiB.
         package var memory = 0
         /// Switches and changes of networks that the app ordered. Each may write the key file at once.
         package var orders = 0
@@ -101,7 +102,7 @@ package struct EnduranceRun {
         day.events = now.events - before.events
         day.commits = now.commits - before.commits
         day.orders = now.orders - before.orders
-        (day.timers, day.memory) = (run.runner.armedTimers, Self.residentMemory)
+        (day.timers, day.memory) = (run.runner.armedTimers, Self.allocatedMemory)
         return day
     }
 
@@ -140,13 +141,9 @@ package struct EnduranceRun {
         return Double(outcome.outage.milliseconds) / 1000
     }
 
-    /// Resident memory of this process in KiB.
-    static var residentMemory: Int {
-        guard let file = fopen("/proc/self/statm", "r") else { return 0 }
-        defer { fclose(file) }
-        var line = [CChar](repeating: 0, count: 128)
-        guard fgets(&line, Int32(line.count), file) != nil else { return 0 }
-        let words = String(decoding: line.prefix { $0 != 0 }.map(UInt8.init), as: UTF8.self).split(separator: " ")
-        return words.count > 1 ? (Int(words[1]) ?? 0) * sysconf(Int32(_SC_PAGESIZE)) / 1024 : 0
+    /// Bytes that this process has allocated and not freed, in KiB. Resident memory would also show what the allocator keeps.
+    private static var allocatedMemory: Int {
+        let heap = mallinfo2()
+        return (heap.uordblks + heap.hblkhd) / 1024
     }
 }
