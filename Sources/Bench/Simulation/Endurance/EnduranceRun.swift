@@ -141,7 +141,8 @@ package struct EnduranceRun {
         return Double(outcome.outage.milliseconds) / 1000
     }
 
-    /// Bytes that this process has allocated and not freed, in KiB. Resident memory would also show what the allocator keeps.
+    /// Memory that this process has allocated and not freed, in KiB. Resident memory would also show what the allocator
+    /// keeps.
     private static var allocatedMemory: Int {
         let heap = mallinfo2()
         return (heap.uordblks + heap.hblkhd) / 1024
