@@ -136,7 +136,7 @@ import Testing
         }
     }
 
-    /// A broker may still deliver the command when the app has given up, so nobody knows that nothing will begin.
+    /// A broker may still deliver the command after the app has given up, so a switch may yet begin.
     @Test func aLostCommandMayStillArriveThroughABroker() async throws {
         let gate = Gate()
         let board = Board(Fixture.device) { request in if request.type == .switchNetwork { await gate.pass() } }

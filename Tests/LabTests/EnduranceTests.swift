@@ -52,7 +52,7 @@ private actor LivedHouse {
     private var router = 0
     private var password = "home-password"
     private var clients: [DeviceClient] = []
-    /// What was played, with the seconds at which it happened.
+    /// Happenings so far, with their times in seconds.
     private var played: [HouseLife.Happening] = []
     private var samples: [Sample] = []
     private var lastWrite: Date?

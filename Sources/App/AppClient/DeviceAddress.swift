@@ -87,7 +87,8 @@ public indirect enum Endpoint: Sendable, Equatable {
     /// seconds.
     case first(Endpoint, otherwise: Endpoint)
 
-    var isLocal: Bool { if case .unixSocket = self { true } else { false } }
+    package var isLocal: Bool { if case .unixSocket = self { true } else { false } }
+    package var isBroker: Bool { if case .broker = self { true } else { false } }
 
     /// Key of the device; nil for the agent on this machine.
     var device: DeviceKey? {

@@ -63,7 +63,6 @@
             _ channel: any Channel, for endpoint: Endpoint
         ) -> EventLoopFuture<DeviceConnection> {
             let router = MessageRouter()
-            let mayDeliverLate = if case .broker = endpoint { true } else { false }
             let opened = channel.eventLoop.makePromise(of: SessionOpened?.self)
             do {
                 let pipeline = channel.pipeline.syncOperations
@@ -85,7 +84,7 @@
                 .flatMap { opened.futureResult }
                 .map {
                     DeviceConnection(
-                        transport: NIOTransport(channel: channel, mayDeliverLate: mayDeliverLate), router: router,
+                        transport: NIOTransport(channel: channel, mayDeliverLate: endpoint.isBroker), router: router,
                         session: $0)
                 }
         }

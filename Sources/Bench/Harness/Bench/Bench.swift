@@ -96,10 +96,10 @@ public struct DeviceUnderTest: Sendable {
     var patienceWithOnePlace: Duration { patience / 5 }
 
     /// Whether the owner's app proves a key: in the network, or at a broker.
-    var isNetwork: Bool { if case .unixSocket = endpoint { false } else { true } }
+    var isNetwork: Bool { !endpoint.isLocal }
 
     /// Whether connections run in tunnels of a broker. A tunnel ends with either side of its connection.
-    var isBroker: Bool { if case .broker = endpoint { true } else { false } }
+    var isBroker: Bool { endpoint.isBroker }
 }
 
 /// File with the networks of a bench (Docs/integrator/test-devices.md).

@@ -72,7 +72,7 @@ extension Wire {
             throw .unreachable("TLS cannot be used here: \(error)")
         }
         // A device takes one new tunnel a second, and ignores others.
-        if case .broker = endpoint { await pause(.milliseconds(1100)) }
+        if endpoint.isBroker { await pause(.milliseconds(1100)) }
         let loop = eventLoops.next()
         let mailbox = Mailbox()
         let secured = loop.makePromise(of: CertificateFingerprint?.self)

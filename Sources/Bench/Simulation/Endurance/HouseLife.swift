@@ -131,7 +131,7 @@ public struct HouseLife: Sendable, Hashable {
 
         mutating func add(_ row: Row) {
             guard case .days(let days) = span else {
-                // Nobody could stay online without a network.
+                // Without a network the device cannot be online.
                 if row.places == [.house] { return }
                 for _ in 0..<Int.random(in: 1...2, using: &random) { add(row, day: 0) }
                 return
