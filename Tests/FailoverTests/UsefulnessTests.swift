@@ -289,6 +289,37 @@ import Testing
         #expect(isFull)
     }
 
+    // covers: rule/no-internet-scan
+    @Test func aWayOutIsKnownByTheVerdict() {
+        var bench = Self.online()
+        bench.advance(by: .seconds(27))
+        for _ in 1...2 {
+            #expect(bench.policy.scan == nil)
+            bench.probeEnds(.failed)
+            bench.advance(by: .seconds(1))
+        }
+        #expect(bench.policy.scan.map { $0.order.frequencies.isEmpty } == false, "before the third")
+        bench.finishScan([bench.observation(Bench.home, -40), bench.observation(Bench.backup, -70)])
+        #expect(bench.isOnline)
+        bench.probeEnds(.failed)
+        #expect(bench.target == Bench.backup, "without another scan")
+    }
+
+    // covers: rule/no-internet-scan
+    @Test func whereKnownChannelsHaveNoWayOutTheRestIsScannedAtOnce() {
+        var bench = Self.online()
+        Self.internetDies(&bench)
+        let verdict = bench.now
+        while bench.policy.scan?.order.frequencies.isEmpty == false {
+            bench.finishScan([bench.observation(Bench.home, -40)])
+        }
+        #expect(bench.policy.scan?.order.frequencies == [])
+        #expect(bench.now == verdict)
+        // The next ones keep their distance.
+        bench.finishScan([bench.observation(Bench.home, -40)])
+        #expect(bench.policy.scan == nil)
+    }
+
     @Test func answersToOldProbesAreDropped() {
         var bench = Self.online()
         let old = bench.policy.epoch

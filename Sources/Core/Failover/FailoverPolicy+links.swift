@@ -120,11 +120,20 @@ extension FailoverPolicy {
 
 // Internet access of the links.
 extension FailoverPolicy {
+    /// Scans known channels before the probe that may be the last: by the verdict it is known where to go.
+    private mutating func lookAround(_ link: Link) {
+        guard otherUplink == nil, !isTroubled, link.validation.failures + 1 == settings.validation?.strikes else {
+            return
+        }
+        let places = places(around: link)
+        if !places.isEmpty, orderScan(places, for: .escape, as: .unusable) { scans[.escape].count = 0 }
+    }
+
     /// Takes in the result of a probe of the link in use.
     mutating func found(_ finding: LinkMachine.Finding, on link: Link) {
         var history = histories[link.network, default: NetworkHistory()]
         switch finding {
-        case .open: break
+        case .open: if link.uselessness == nil { lookAround(link) }
         case .useful:
             history.wasUseful(over: link.accessPoint.bssid, at: now)
             noInternetMoves.ended()

@@ -98,9 +98,14 @@ extension FailoverPolicy {
 
 // Scans while a link is in use.
 extension FailoverPolicy {
+    /// Channels where something better than a link may be.
+    func places(around link: Link) -> [Frequency] {
+        Set(networks.flatMap { scanCache.places(of: $0.id) }).union(places(beside: link)).sorted()
+    }
+
     mutating func orderEscapeScan(_ link: Link) {
         let escape = scans[.escape]
-        let places = Set(networks.flatMap { scanCache.places(of: $0.id) }).union(places(beside: link)).sorted()
+        let places = places(around: link)
         let isOld = escape.since.map { now - $0 >= settings.patienceAfter } ?? (escape.count > 8)
         // Each second counts while frames get lost, and a scan of all channels takes seconds.
         let pause =
@@ -111,7 +116,11 @@ extension FailoverPolicy {
         let isQuick = !places.isEmpty && (escape.count == 0 || wasFull || hasProspect(link))
         let reason: ScanOrder.Reason = link.uselessness == nil ? .weak : .unusable
         let isUrgent = isBreaking || link.uselessness != nil
-        let wait = (isUrgent ? settings.criticalScan : settings.weakScan).wait(after: escape.count)
+        // Where the known channels have nothing, the rest is searched at once: this link is of no use meanwhile. On one
+        // with a login page somebody may be signing in.
+        let isFirstOfTwo = isQuick && escape.count == 0 && link.uselessness == .noInternet
+        let wait =
+            isFirstOfTwo ? .zero : (isUrgent ? settings.criticalScan : settings.weakScan).wait(after: escape.count)
         if orderScan(isQuick ? places : [], for: .escape, as: reason, then: wait)
             || isLosingFrames && !isQuick && !places.isEmpty
                 && orderScan(places, for: .escape, as: reason, then: wait)

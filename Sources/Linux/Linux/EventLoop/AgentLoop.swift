@@ -22,14 +22,10 @@ public actor AgentLoop {
 
     /// Runs `operation` at once; traps if the caller is not on the loop. Use it in callbacks of C libraries and of the
     /// thread, whose isolation the compiler cannot see.
-    public static nonisolated func assumeIsolated<Value: Sendable>(
-        _ operation: @AgentLoop () throws -> Value
-    ) rethrows -> Value {
+    public static nonisolated func assumeIsolated(_ operation: @escaping @AgentLoop () -> Void) {
         shared.preconditionIsolated("called outside the agent's loop")
         // `MainActor.assumeIsolated` does the same: only the type changes after the check.
-        return try withoutActuallyEscaping(operation) { escaping in
-            try unsafeBitCast(escaping, to: (() throws -> Value).self)()
-        }
+        unsafeBitCast(operation, to: (() -> Void).self)()
     }
 }
 
