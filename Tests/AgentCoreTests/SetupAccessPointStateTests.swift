@@ -310,8 +310,9 @@ import Testing
     }
 
     /// A fresh device has nothing to look for but what its page lists: while no phone is there, and not often.
-    @Test func inThePlaceOfTheStationThePageGetsItsList() throws {
-        var bench = try open(Self.radio(.instead))
+    @Test(arguments: [radio(.instead), radio(), radio(channels: 2), radio(.second)])
+    func thePageGetsItsList(_ radio: SetupAccessPointRadio) throws {
+        var bench = try open(radio)
         var order = try #require(bench.core.setupAccessPoint.phase.order)
         #expect(order.look == .quick)
         bench.handle(.setupAccessPoint(1, .stations(1)))
@@ -320,7 +321,7 @@ import Testing
         #expect(!bench.handle(.timer(.setupAccessPoint)).contains("close setup AP 1"))
         #expect(bench.handle(.setupAccessPoint(1, .stations(0))).contains("close setup AP 1"))
         #expect(bench.handle(.setupAccessPoint(1, .closed)).contains("ask setup AP radio 2"))
-        bench.handle(.setupAccessPoint(2, .radio(Self.radio(.instead))))
+        bench.handle(.setupAccessPoint(2, .radio(radio)))
         order = try #require(bench.core.setupAccessPoint.phase.order)
         #expect(order.look == .everywhere)
         bench.handle(.setupAccessPoint(2, .opened))

@@ -50,7 +50,7 @@ struct SetupAccessPointState: Sendable {
     var hasStationDown: Bool { phase.order?.mode == .instead }
 
     static let retries = BackOff(first: .seconds(2), last: .seconds(60))
-    /// Time for which an access point in place of the station stays open before a pause for scans.
+    /// Time for which an access point without scans stays open before a pause for them.
     static let lookInterval = Duration.seconds(40)
     /// Minimum length of the pause.
     static let lookTime = Duration.seconds(8)
@@ -229,12 +229,13 @@ extension AgentCore {
     private var isRadioTaken: Bool {
         guard let radio = setupAccessPoint.radio else { return false }
         if radio.mode == .beside, radio.channels < 3, policy.successor != nil { return true }
+        if setupAccessPoint.lookEnd != nil, case .offline = policy.phase { return true }
         guard !radio.isIndependent else { return false }
         // A switch takes the radio only after the app has its answer: the setup page receives the answer over this
         // access point.
         let isCommanded = switches.ledger.current != nil && switches.accepted == nil && !isStoringSwitch
         if radio.mode == .instead {
-            if case .offline = policy.phase { return isCommanded || setupAccessPoint.lookEnd != nil }
+            if case .offline = policy.phase { return isCommanded }
             return true
         }
         switch policy.phase {
@@ -304,12 +305,15 @@ extension AgentCore {
         return likely ?? common.first ?? radio.usable.first
     }
 
-    /// At intervals, closes an access point that has replaced the station, to scan while no user is present.
+    /// Whether nothing scans while the access point is open.
+    private var isBlind: Bool { setupAccessPoint.hasStationDown || policy.networks.isEmpty }
+
+    /// At intervals, closes an access point without scans, to scan while no user is present.
     private mutating func reviewLook() {
         if let end = setupAccessPoint.lookEnd {
             guard case .offline = policy.phase, end <= now.instant else { return }
             setupAccessPoint.lookEnd = nil
-        } else if setupAccessPoint.isOpen, setupAccessPoint.hasStationDown, let next = setupAccessPoint.nextLook,
+        } else if setupAccessPoint.isOpen, isBlind, let next = setupAccessPoint.nextLook,
             next <= now.instant,
             setupAccessPoint.wish?.isInUse(at: now.instant) == false
         {
@@ -338,7 +342,7 @@ extension AgentCore {
         if wish.opening != nil {
             moments.append(setupAccessPoint.phase == .closed ? setupAccessPoint.retry : nil)
             moments.append(setupAccessPoint.lookEnd)
-            if setupAccessPoint.isOpen, setupAccessPoint.hasStationDown, setupAccessPoint.lookEnd == nil {
+            if setupAccessPoint.isOpen, isBlind, setupAccessPoint.lookEnd == nil {
                 moments.append(setupAccessPoint.nextLook)
             }
             if setupAccessPoint.isHolding { moments.append(wish.opening?.asked.map { $0 + wish.settings.idle }) }

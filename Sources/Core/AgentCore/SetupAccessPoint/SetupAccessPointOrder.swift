@@ -30,7 +30,7 @@ package struct SetupAccessPointOrder: Sendable, Equatable {
     package var station: StationID
     package var mode: SetupAccessPointRadio.Mode
     package var frequency: Frequency
-    /// Scan to run before the station goes down, if the kernel has no results.
+    /// Scan to run before the access point opens, if the kernel has no results.
     package var look = Look.quick
 
     package enum Look: Sendable, Equatable {
@@ -45,7 +45,7 @@ package enum SetupAccessPointReport: Sendable, Equatable {
     /// Answer to `Effect.askSetupAccessPointRadio`; nil if no radio supports it.
     case radio(SetupAccessPointRadio?)
     case opened
-    /// Access points in range before the station went down.
+    /// Access points in range before it opened.
     case seen([BSS])
     /// The access point could not be opened, or ended unexpectedly.
     case failed(String)

@@ -43,7 +43,7 @@ extension DeviceAgent {
         interface.open(after: setupAccessPointLeftover)
     }
 
-    /// Keeps these results for the page, because the radio cannot scan while the station's interface is down.
+    /// Keeps these results for the page, because often nothing scans while the access point is open.
     private func remember(_ seen: [BSS]) {
         guard !seen.isEmpty else { return }
         seenBeforeSetupAccessPoint = seen.adding(seenBeforeSetupAccessPoint)
@@ -73,11 +73,10 @@ extension DeviceAgent {
         }
     }
 
-    /// Returns the access points in range. Adds earlier results while the station's interface is down.
+    /// Returns the access points in range. Adds earlier results while the setup access point is open.
     func accessPointsInRange() async throws(NetlinkError) -> [BSS] {
         let now = try await station.radio.scanResults()
-        return setupAccessPointInterface?.interface.hasStationDown == true
-            ? now.adding(seenBeforeSetupAccessPoint) : now
+        return setupAccessPointInterface == nil ? now : now.adding(seenBeforeSetupAccessPoint)
     }
 
     var accessPoint: SetupAccessPointCredentials? {

@@ -54,10 +54,8 @@ final class SetupAccessPointInterface {
             // The derivation takes some tenths of a second on a small board, so it runs during the other steps.
             let psk = Task.detached { PreSharedKey.derive(from: point.password, ssid: point.ssid) }
             do {
-                if order.mode == .instead {
-                    onReport(.seen(await look()))
-                    try await setStation(up: false)
-                }
+                onReport(.seen(await look()))
+                if order.mode == .instead { try await setStation(up: false) }
                 if order.mode != .second {
                     await Self.removeLeftover(parts.name, of: radio)
                     try await radio.addAccessPoint(parts.name)
@@ -68,9 +66,6 @@ final class SetupAccessPointInterface {
             }
         }
     }
-
-    /// True if the station's interface is down for the setup access point.
-    var hasStationDown: Bool { order.mode == .instead }
 
     /// Returns the kernel's scan results. Scans if it has none, or if the order wants a full scan.
     private func look() async -> [BSS] {
