@@ -24,7 +24,7 @@ endif
 # A crash is told within seconds; with all threads and full symbols it takes minutes.
 export SWIFT_BACKTRACE ?= threads=crashed,symbolicate=fast,registers=none,images=none
 
-.PHONY: help demo test test-all lab-beside check-and-integration check servers built-tests integration thorough lab lab-core lab-radio bench-altnet torture torture-policy fuzz fuzz-count bench home-assistant rabbitmq \
+.PHONY: help demo test test-all lab-beside check-and-integration check servers built-tests integration sanitize thorough lab lab-core lab-radio bench-altnet torture torture-policy fuzz fuzz-count bench home-assistant rabbitmq \
     endurance bench-keyfile bench-protocol bench-policy pictures docs completions build board deb archive reproducible package-test newcomer-test board-test \
     coverage covered format lint clean deps
 
@@ -59,7 +59,7 @@ check-and-integration:
 	@$(MAKE) --no-print-directory --old-file lint --old-file built-tests check
 	@$(MAKE) --no-print-directory --old-file servers --old-file built-tests integration
 
-test-all: servers check thorough lab ## Test everything
+test-all: servers check thorough lab sanitize ## Test everything
 	@LAB_RADIO=fullmac $(MAKE) --no-print-directory lab
 	@$(MAKE) --no-print-directory bench-altnet
 	@LAB_RADIO=fullmac $(MAKE) --no-print-directory bench-altnet
@@ -114,6 +114,10 @@ check: lint covered built-tests ## Check a change: format, words, coverage, gene
 integration: servers built-tests ## Run the tests with real servers and network namespaces, as root
 	Tests/run --skip-build --no-parallel $(INTEGRATION:%=--filter '^%\.')
 	Tests/run --skip-build --no-parallel $(NAMESPACES:%=--filter '^%\.')
+
+sanitize: servers ## Look for data races in all tests, and for memory errors and undefined behaviour in what calls C, as root
+	Tests/sanitize/run thread
+	Tests/sanitize/run address
 
 # Outside of `make test`: it takes 1.7 GB and the network, the first time. With a browser it takes the picture in Docs, too.
 home-assistant: servers ## Run the real Home Assistant beside a device and its bridge, as root
