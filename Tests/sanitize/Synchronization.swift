@@ -57,7 +57,9 @@ public struct Atomic<Value: Equatable & Sendable>: ~Copyable, Sendable {
 }
 
 extension Atomic where Value: FixedWidthInteger {
-    @discardableResult public borrowing func add(_ more: Value, ordering: Ordering) -> (oldValue: Value, newValue: Value) {
+    @discardableResult public borrowing func add(_ more: Value, ordering: Ordering) -> (
+        oldValue: Value, newValue: Value
+    ) {
         value.withLock { (value: inout Value) in
             defer { value += more }
             return (value, value + more)
