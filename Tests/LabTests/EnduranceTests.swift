@@ -52,6 +52,7 @@ private actor LivedHouse {
     private var router = 0
     private var password = "home-password"
     private var clients: [DeviceClient] = []
+    private var requests: [Task<Void, Error>] = []
     /// Happenings so far, with their times in seconds.
     private var played: [HouseLife.Happening] = []
     private var samples: [Sample] = []
@@ -125,6 +126,7 @@ private actor LivedHouse {
                 Issue.record("\(step.isEnd ? "end of" : "") \(happening): \(error)")
             }
         }
+        for request in requests { try await request.value }
     }
 
     private func play(_ happening: HouseLife.Happening) async throws {
@@ -166,6 +168,7 @@ private actor LivedHouse {
             try await accessPoint.powerOff()
             try await house.backup.powerOff()
         case .twinAppears: try await twin.powerOn()
+        case .commandedAway where house.device.status?.ssid == house.backup.ssid: break
         case .commandedAway: _ = try await house.device.switchNetwork(toStored: house.backup.ssid)
         case .appsConnect: for _ in 0..<5 { clients.append(try await house.device.client()) }
         case .brokerFails: await upstream.broker.kill()
@@ -187,7 +190,7 @@ private actor LivedHouse {
         let accessPoint = accessPoint(happening.place)
         switch happening.kind {
         case .routerRestarts, .routerReplaced: try await accessPoint.powerOn()
-        case .passwordRotated: try await retrying { try await self.tellPassword() }
+        case .passwordRotated: ask(after: happening) { try await $0.tellPassword() }
         case .channelJammed, .signalFades: try await accessPoint.setSignal(happening.place == .backup ? -60 : -50)
         case .providerFails: try await accessPoint.restoreInternet()
         case .namesFail: try await accessPoint.names(.right)
@@ -197,7 +200,7 @@ private actor LivedHouse {
             try await house.backup.powerOn()
         case .twinAppears: try await twin.powerOff()
         case .commandedAway:
-            try await retrying { _ = try await self.house.device.switchNetwork(toStored: self.house.home.ssid) }
+            ask(after: happening) { _ = try await $0.house.device.switchNetwork(toStored: $0.house.home.ssid) }
         case .appsConnect:
             for client in clients { await client.close() }
             clients = []
@@ -214,12 +217,17 @@ private actor LivedHouse {
         }
     }
 
-    /// An app that is refused, or not answered, asks again.
-    private func retrying(_ request: () async throws -> Void) async throws {
-        for _ in 0..<5 {
-            do { return try await request() } catch { try await Task.sleep(for: .seconds(20)) }
+    /// A person or an app asks while other things happen: again if it is refused, or not answered.
+    private func ask(
+        after happening: HouseLife.Happening, _ request: @escaping @Sendable (isolated LivedHouse) async throws -> Void
+    ) {
+        let asked = Task {
+            for _ in 0..<9 {
+                do { return try await request(self) } catch { try await Task.sleep(for: .seconds(20)) }
+            }
+            do { try await request(self) } catch { Issue.record("end of \(happening): \(error)") }
         }
-        try await request()
+        requests.append(asked)
     }
 
     private func tellPassword() async throws {
