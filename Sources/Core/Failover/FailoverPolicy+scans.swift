@@ -111,7 +111,9 @@ extension FailoverPolicy {
         let pause =
             isOld
             ? (link.uselessness == nil ? settings.weakScan.last * 4 : settings.patientFullScan)
-            : isLosingFrames ? settings.weakScan.last : settings.weakScan.first * 2
+            : isLosingFrames
+                ? settings.weakScan.last
+                : link.uselessness == nil ? settings.weakScan.first * 2 : settings.weakScan.first
         let wasFull = escape.lastFull.map { now - $0 < pause } ?? false
         let isQuick = !places.isEmpty && (escape.count == 0 || wasFull || hasProspect(link))
         let reason: ScanOrder.Reason = link.uselessness == nil ? .weak : .unusable
