@@ -122,7 +122,7 @@ extension FailoverPolicy {
 extension FailoverPolicy {
     /// Scans known channels before the probe that may be the last: by the verdict it is known where to go.
     private mutating func lookAround(_ link: Link) {
-        guard otherUplink == nil, !isTroubled, link.validation.failures + 1 == settings.validation?.strikes else {
+        guard otherUplink == nil, !isBad(link), link.validation.failures + 1 == settings.validation?.strikes else {
             return
         }
         let places = places(around: link)
@@ -133,7 +133,7 @@ extension FailoverPolicy {
     mutating func found(_ finding: LinkMachine.Finding, on link: Link) {
         var history = histories[link.network, default: NetworkHistory()]
         switch finding {
-        case .open: if link.uselessness == nil { lookAround(link) }
+        case .open: lookAround(link)
         case .useful:
             history.wasUseful(over: link.accessPoint.bssid, at: now)
             noInternetMoves.ended()

@@ -107,19 +107,22 @@ extension FailoverPolicy {
         let escape = scans[.escape]
         let places = places(around: link)
         let isOld = escape.since.map { now - $0 >= settings.patienceAfter } ?? (escape.count > 8)
+        let isUseless = link.uselessness != nil
         // Each second counts while frames get lost, and a scan of all channels takes seconds.
         let pause =
-            isOld
-            ? (link.uselessness == nil ? settings.weakScan.last * 4 : settings.patientFullScan)
-            : isLosingFrames
-                ? settings.weakScan.last
-                : link.uselessness == nil ? settings.weakScan.first * 2 : settings.weakScan.first
+            switch (isOld, isUseless) {
+            case (true, true): settings.patientFullScan
+            case (true, false): settings.weakScan.last * 4
+            case (false, _) where isLosingFrames: settings.weakScan.last
+            case (false, true): settings.weakScan.first
+            case (false, false): settings.weakScan.first * 2
+            }
         let wasFull = escape.lastFull.map { now - $0 < pause } ?? false
         let isQuick = !places.isEmpty && (escape.count == 0 || wasFull || hasProspect(link))
-        let reason: ScanOrder.Reason = link.uselessness == nil ? .weak : .unusable
-        let isUrgent = isBreaking || link.uselessness != nil
-        // Where the known channels have nothing, the rest is searched at once: this link is of no use meanwhile. On one
-        // with a login page somebody may be signing in.
+        let reason: ScanOrder.Reason = isUseless ? .unusable : .weak
+        let isUrgent = isBreaking || isUseless
+        // A link without internet is of no use meanwhile, so all channels follow the known ones at once. Behind a login
+        // page a user may be signing in.
         let isFirstOfTwo = isQuick && escape.count == 0 && link.uselessness == .noInternet
         let wait =
             isFirstOfTwo ? .zero : (isUrgent ? settings.criticalScan : settings.weakScan).wait(after: escape.count)
