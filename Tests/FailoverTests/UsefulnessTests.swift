@@ -320,6 +320,33 @@ import Testing
         #expect(bench.policy.scan == nil)
     }
 
+    /// A move to the backup failed, and its block of a minute has begun. Without internet at home it is tried again.
+    // covers: rule/unblock-needed
+    @Test(arguments: [(JoinFailure.notFound, true), (.wrongKey, false)])
+    func withoutInternetAFirstFailureDoesNotCount(_ failure: JoinFailure, _ isTried: Bool) {
+        var bench = Self.online()
+        func both() -> [BSS] { [bench.observation(Bench.home, -60), bench.observation(Bench.backup, -50)] }
+        func backHome() {
+            bench.joinFails(failure)
+            while bench.policy.attempt == nil { bench.finishScan([bench.observation(Bench.home, -60)]) }
+            bench.joinSucceeds()
+            #expect(bench.target == Bench.home)
+        }
+        bench.measure(-79, for: .seconds(20))
+        while bench.policy.attempt == nil { bench.finishScan(both()) }
+        #expect(bench.target == Bench.backup)
+        backHome()
+        bench.probeEnds(.online)
+        Self.internetDies(&bench)
+        while bench.policy.scan != nil { bench.finishScan(both()) }
+        #expect((bench.target == Bench.backup) == isTried)
+        guard isTried else { return }
+        backHome()
+        bench.probeEnds(.failed)
+        while bench.policy.scan != nil { bench.finishScan(both()) }
+        #expect(bench.target == Bench.home, "a second failure counts")
+    }
+
     @Test func answersToOldProbesAreDropped() {
         var bench = Self.online()
         let old = bench.policy.epoch

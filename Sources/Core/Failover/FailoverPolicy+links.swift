@@ -145,6 +145,7 @@ extension FailoverPolicy {
         case .useless(let failure):
             history.wasUseless(failure, over: link.accessPoint.bssid, at: now, settings: settings)
             noInternetMoves.began(at: now)
+            for other in networks where other.id != link.network { histories[other.id]?.isNeeded(at: now) }
             record(.unusable, from: link.network, fromBSSID: link.accessPoint.bssid, .failure(failure))
             scans[.escape].due = now
         }

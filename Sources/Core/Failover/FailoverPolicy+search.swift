@@ -325,7 +325,7 @@ extension FailoverPolicy {
             // There is no search if a living link was left for it.
             let cause = search.since == nil ? .failure(.timeout) : search.cause
             join(best.network.id, at: best.bss, purpose: .automatic, cause: cause)
-        } else if isOneUnseen, scans.isDue(.full, at: now) {
+        } else if isOneUnseen && scans.isDue(.full, at: now) || canScan && needsWideScan(since: start) {
             // Networks that replace each other must not keep the device from looking for one that was never seen.
             scanAll()
         } else if canScan, scans[.known].due.map({ $0 <= now }) ?? true {
@@ -333,6 +333,13 @@ extension FailoverPolicy {
             guard !places.isEmpty else { return }
             scanKnown(places)
         }
+    }
+
+    /// Whether an address is late, and known channels have shown nothing better: a network may be where it was never
+    /// seen.
+    private func needsWideScan(since start: Instant) -> Bool {
+        func wasScanned(_ need: ScanPlanner.Need) -> Bool { scans[need].last.map { $0 >= start } ?? false }
+        return phase.accessPoint != nil && wasScanned(.known) && !wasScanned(.full)
     }
 
     private func isBetter(_ candidate: Candidate, than attempt: Attempt) -> Bool {

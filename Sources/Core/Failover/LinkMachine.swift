@@ -178,7 +178,9 @@ struct LinkMachine: Sendable, Hashable {
             ? min(settings.addressLimitAfterLeaving, settings.addressLimit, attempt.addressLimit ?? .seconds(3600))
             : settings.addressLimit
         attempt.deadline = context.now + max(limit, attempt.addressPatience)
-        if !context.isSuspect { attempt.replaceableFrom = nil }
+        if !context.isSuspect, attempt.replaceableFrom != nil {
+            attempt.replaceableFrom = context.now + (attempt.addressLimit ?? settings.addressLimit / 2)
+        }
         phase = .waitingForAddress(attempt, accessPoint)
         return [.opened(attempt.network, accessPoint)]
             + (attempt.purpose == .commanded ? [.progress(.waitingForAddress)] : [])

@@ -244,6 +244,12 @@ struct NetworkHistory: Hashable {
         penalties[.join]?.pardon(at: now)
     }
 
+    /// The link in use has no internet access: a first failure to join this network does not count now. Further ones
+    /// do, so that the device does not go to and fro.
+    mutating func isNeeded(at now: Instant) {
+        penalties.pardon(.join, at: now) { $0.count == 1 && !$0.failure.isOfTheCredential }
+    }
+
     /// A scan found an access point of it.
     mutating func seen(_ bss: BSS, at now: Instant, settings: PolicySettings) {
         for subject in [nil, bss.bssid]

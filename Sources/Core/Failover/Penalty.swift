@@ -120,9 +120,12 @@ struct Penalties: Hashable {
     }
 
     /// Ends all of a reason early, for the network and for its access points.
-    mutating func pardon(_ reason: Reason, at now: Instant) {
-        ofNetwork[reason]?.pardon(at: now)
-        for bssid in (ofAccessPoints[reason] ?? [:]).keys { ofAccessPoints[reason]?[bssid]?.pardon(at: now) }
+    mutating func pardon(
+        _ reason: Reason, at now: Instant, where isPardoned: (Penalty) -> Bool = { _ in true }
+    ) {
+        for bssid in [nil] + (ofAccessPoints[reason] ?? [:]).keys.map(Optional.init) {
+            if let penalty = self[reason, bssid], isPardoned(penalty) { self[reason, bssid]?.pardon(at: now) }
+        }
     }
 }
 
