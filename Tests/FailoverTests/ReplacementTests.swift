@@ -127,6 +127,40 @@ import Testing
         #expect(bench.target == Bench.home)
     }
 
+    /// Home, which is preferred, has no DHCP server.
+    // covers: rule/join-slow
+    @Test func whatIsInRangeIsJoinedWhenAnAddressIsLate() {
+        var bench = Bench([Bench.home, Bench.backup])
+        bench.start()
+        bench.finishScan([bench.observation(Bench.home, -40), observationOfBackup(in: bench)])
+        bench.associates()
+        bench.advance(by: .seconds(7))
+        #expect(bench.target == Bench.home)
+        bench.advance(by: .seconds(1))
+        #expect(bench.target == Bench.backup)
+        #expect(bench.policy.lastFailure(of: Bench.home.id) == .noAddress)
+    }
+
+    /// While another uplink carries the traffic, or after sleep, a late address is no reason for a long scan.
+    @Test func aLateAddressWaitsWhereThereIsTime() {
+        var bench = Bench([Bench.home, Bench.backup])
+        bench.start()
+        bench.send(.remembered(Bench.home.id, Self.homeChannel))
+        bench.finishScan([observationOfBackup(in: bench)])
+        bench.associates(frequency: 2437)
+        _ = bench.take()
+        bench.jump(by: .seconds(600))
+        bench.send(.resumed)
+        bench.advance(by: .seconds(7))
+        #expect(bench.take().scans.allSatisfy { $0.frequencies.isEmpty == false })
+        bench.send(.otherUplink(.wired))
+        for _ in 1...7 {
+            bench.advance(by: .seconds(1))
+            if bench.policy.scan != nil { bench.finishScan([observationOfBackup(in: bench)]) }
+        }
+        #expect(bench.take().scans.allSatisfy { $0.frequencies.isEmpty == false })
+    }
+
     /// A network that gives addresses slowly gets its time once.
     @Test func waitingForAnAddressEndsEarlyOnlyWhereItDidNotHelpBefore() {
         var bench = Bench([Bench.home, Bench.backup])

@@ -34,7 +34,7 @@ extension FailoverPolicy {
         epoch += 1
         histories[network, default: NetworkHistory()].setOut(for: bss?.bssid, at: now)
         // The join needs the radio. The results of a long scan of all channels are not needed now.
-        if let scan, scan.order.frequencies.isEmpty { actions.append(.cancelScan) }
+        cancelWideScan()
         let joining = Phase.joining(
             Attempt(
                 network: network, bssid: isUnseen ? nil : bss?.bssid, epoch: epoch, purpose: purpose, cause: cause,
@@ -146,6 +146,7 @@ extension FailoverPolicy {
             successorLink = nil
             actions.append(.leaveSuccessor(epoch: attempt.epoch))
         case .inUse:
+            cancelWideScan(but: .commanded)
             link = LinkMachine()
             visit = nil
             searchAgain(because: saysNothing ? search.cause : .failure(failure))
@@ -249,8 +250,7 @@ extension FailoverPolicy {
         }
         actions.append(.watchSignal(nil))
         if successor != nil { return fallToSuccessor(because: cause) }
-        // A scan of all channels takes seconds, one of known channels a fraction of one.
-        if let scan, scan.order.frequencies.isEmpty, scan.order.reason != .commanded { actions.append(.cancelScan) }
+        cancelWideScan(but: .commanded)
         self.link = LinkMachine()
         let wasVisiting = visit != nil
         visit = nil

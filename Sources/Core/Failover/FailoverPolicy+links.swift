@@ -120,13 +120,14 @@ extension FailoverPolicy {
 
 // Internet access of the links.
 extension FailoverPolicy {
-    /// Scans known channels before the probe that may be the last: by the verdict it is known where to go.
+    /// Scans before the probe that may be the last: by the verdict it is known where to go. The usual channels are
+    /// scanned too, for a network may be where it was never seen.
     private mutating func lookAround(_ link: Link) {
         guard otherUplink == nil, !isBad(link), link.validation.failures + 1 == settings.validation?.strikes else {
             return
         }
-        let places = places(around: link)
-        if !places.isEmpty, orderScan(places, for: .escape, as: .unusable) { scans[.escape].count = 0 }
+        let places = Set(places(around: link)).union(Frequency.usual).sorted()
+        if orderScan(places, for: .escape, as: .unusable) { scans[.escape].count = 0 }
     }
 
     /// Takes in the result of a probe of the link in use.
@@ -145,7 +146,9 @@ extension FailoverPolicy {
         case .useless(let failure):
             history.wasUseless(failure, over: link.accessPoint.bssid, at: now, settings: settings)
             noInternetMoves.began(at: now)
-            for other in networks where other.id != link.network { histories[other.id]?.isNeeded(at: now) }
+            for other in networks where other.id != link.network {
+                histories[other.id]?.isNeeded(since: noInternetMoves.since ?? now, at: now)
+            }
             record(.unusable, from: link.network, fromBSSID: link.accessPoint.bssid, .failure(failure))
             scans[.escape].due = now
         }

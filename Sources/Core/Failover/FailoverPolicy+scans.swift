@@ -11,6 +11,11 @@ extension FailoverPolicy {
     /// Whether a scan can be ordered now.
     var canScan: Bool { scans.isFree }
 
+    /// Ends a scan of all channels, which takes seconds; one of known channels takes a fraction of one.
+    mutating func cancelWideScan(but kept: ScanOrder.Reason? = nil) {
+        if let scan, scan.order.frequencies.isEmpty, scan.order.reason != kept { actions.append(.cancelScan) }
+    }
+
     /// Orders a scan, unless one is under way: its results serve as well.
     /// - Parameter wait: time until the next scan for this need.
     /// - Returns: whether it was ordered. Otherwise it becomes due when a living link has air time for it.

@@ -177,10 +177,12 @@ extension FailoverPolicy {
 
     private mutating func scanAll() {
         search.scans(isQuick: false)
-        let isPatient = otherUplink != nil || search.since.map { now - $0 >= .seconds(3600) } ?? false
         let wait = isPatient ? settings.patientFullScan : settings.fullScan.wait(after: scans[.full].count)
         orderScan([], for: .full, as: .offline, then: wait)
     }
+
+    /// Whether a scan of all channels costs more than it is likely to find.
+    private var isPatient: Bool { otherUplink != nil || search.since.map { now - $0 >= .seconds(3600) } ?? false }
 
     /// The channels to scan first. A channel takes 60 ms, so the likeliest is scanned alone. After an access point fell
     /// silent, the best network's other channels may be silent too, so all likely ones are scanned together.
@@ -302,7 +304,7 @@ extension FailoverPolicy {
 
     /// When to see whether another network can replace an attempt.
     func replacementMoment(_ attempt: Attempt) -> Instant? {
-        guard isReady, command == nil, canScan, let start = attempt.replaceableFrom,
+        guard isReady, !isHeld, command == nil, canScan, let start = attempt.replaceableFrom,
             !places(besides: attempt.network).isEmpty
         else { return nil }
         return scans[.known].due.map { max($0, start) } ?? start
@@ -315,17 +317,17 @@ extension FailoverPolicy {
 
     /// Joins a network with better prospects than an attempt that takes long, or scans for one.
     mutating func seekReplacement(of attempt: Attempt) {
-        guard isReady, let start = attempt.replaceableFrom, start <= now else { return }
-        if let best = bestCandidate(), isBetter(best, than: attempt) {
+        guard isReady, !isHeld, let start = attempt.replaceableFrom, start <= now else { return }
+        if let best = replacement(of: attempt) {
             // The first time counts as a failure, so that two slow networks do not replace each other for ever.
             guard isSuspect(attempt.network) else {
-                return attemptFailed(attempt, .timeout, .inUse)
+                return attemptFailed(attempt, attempt.lateFrom == nil ? .timeout : .noAddress, .inUse)
             }
             if attempt.cause == .preferred { returnFailed(attempt) }
             // There is no search if a living link was left for it.
             let cause = search.since == nil ? .failure(.timeout) : search.cause
             join(best.network.id, at: best.bss, purpose: .automatic, cause: cause)
-        } else if isOneUnseen && scans.isDue(.full, at: now) || canScan && needsWideScan(since: start) {
+        } else if isOneUnseen && scans.isDue(.full, at: now) || needsWideScan(for: attempt) {
             // Networks that replace each other must not keep the device from looking for one that was never seen.
             scanAll()
         } else if canScan, scans[.known].due.map({ $0 <= now }) ?? true {
@@ -337,15 +339,21 @@ extension FailoverPolicy {
 
     /// Whether an address is late, and known channels have shown nothing better: a network may be where it was never
     /// seen.
-    private func needsWideScan(since start: Instant) -> Bool {
+    private func needsWideScan(for attempt: Attempt) -> Bool {
+        guard canScan, !isPatient, let start = attempt.lateFrom else { return false }
         func wasScanned(_ need: ScanPlanner.Need) -> Bool { scans[need].last.map { $0 >= start } ?? false }
-        return phase.accessPoint != nil && wasScanned(.known) && !wasScanned(.full)
+        return wasScanned(.known) && !wasScanned(.full)
     }
 
-    private func isBetter(_ candidate: Candidate, than attempt: Attempt) -> Bool {
-        guard candidate.network.id != attempt.network else { return false }
+    private func replacement(of attempt: Attempt) -> Candidate? {
+        // The best network may be the one whose address is late.
+        let best =
+            attempt.lateFrom.map { $0 <= now } ?? false
+            ? candidates().first { $0.network.id != attempt.network && isOpen($0, at: now) } : bestCandidate()
+        guard let best, best.network.id != attempt.network else { return nil }
         // A suspect network was joined although others were there: only networks seen since count.
-        guard !isSuspect(attempt.network) else { return !attempt.rivals.contains(candidate.network.id) }
-        return candidate.rank.reputation == .sound && candidate.rank.quality == .good
+        return isSuspect(attempt.network)
+            ? attempt.rivals.contains(best.network.id) ? nil : best
+            : best.rank.reputation == .sound && best.rank.quality == .good ? best : nil
     }
 }

@@ -177,10 +177,7 @@ struct LinkMachine: Sendable, Hashable {
             attempt.leavesALivingLink && !context.isBeside
             ? min(settings.addressLimitAfterLeaving, settings.addressLimit, attempt.addressLimit ?? .seconds(3600))
             : settings.addressLimit
-        attempt.deadline = context.now + max(limit, attempt.addressPatience)
-        if !context.isSuspect, attempt.replaceableFrom != nil {
-            attempt.replaceableFrom = context.now + (attempt.addressLimit ?? settings.addressLimit / 2)
-        }
+        attempt.awaitAddress(upTo: limit, context)
         phase = .waitingForAddress(attempt, accessPoint)
         return [.opened(attempt.network, accessPoint)]
             + (attempt.purpose == .commanded ? [.progress(.waitingForAddress)] : [])
@@ -235,8 +232,7 @@ struct LinkMachine: Sendable, Hashable {
         switch phase {
         case .offline, .validating: break
         case .joining: phase.attempt?.deadline = now + settings.joinLimit
-        case .waitingForAddress(let attempt, _):
-            phase.attempt?.deadline = now + max(settings.addressLimit, attempt.addressPatience)
+        case .waitingForAddress: phase.attempt?.awaitAddress(upTo: settings.addressLimit, context)
         case .online(var link):
             if settings.validation != nil { link.validation.askAgain(at: now) }
             if link.addressDeadline != nil { link.addressDeadline = now + settings.addressLimit }

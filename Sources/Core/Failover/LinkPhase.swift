@@ -99,6 +99,8 @@ extension FailoverPolicy {
         var deadline: Instant
         /// Time from which another network may replace it; nil for never.
         var replaceableFrom: Instant?
+        /// Time from which the address is late; nil if none is awaited.
+        private(set) var lateFrom: Instant?
         /// The networks that were in range when it began, and those whose links or attempts were left for it.
         var rivals: Set<NetworkID> = []
         var validation = LinkValidation()
@@ -112,6 +114,13 @@ extension FailoverPolicy {
         var leavesALivingLink = false
         /// No scan has shown that the network is there.
         var isUnseen = false
+
+        mutating func awaitAddress(upTo limit: Duration, _ context: LinkMachine.Context) {
+            let (settings, now) = (context.settings, context.now)
+            deadline = now + max(limit, addressPatience)
+            lateFrom = now + (addressLimit ?? settings.addressLimit / 2)
+            if !context.isSuspect, replaceableFrom != nil { replaceableFrom = lateFrom }
+        }
     }
 
     enum Purpose: Sendable, Hashable {

@@ -244,10 +244,10 @@ struct NetworkHistory: Hashable {
         penalties[.join]?.pardon(at: now)
     }
 
-    /// The link in use has no internet access: a first failure to join this network does not count now. Further ones
-    /// do, so that the device does not go to and fro.
-    mutating func isNeeded(at now: Instant) {
-        penalties.pardon(.join, at: now) { $0.count == 1 && !$0.failure.isOfTheCredential }
+    /// There is no internet access since `start`: a first failure before does not count now. Further ones do, so that
+    /// the device does not go to and fro.
+    mutating func isNeeded(since start: Instant, at now: Instant) {
+        penalties.pardon(.join, at: now) { $0.count == 1 && $0.since < start && !$0.failure.isOfTheCredential }
     }
 
     /// A scan found an access point of it.

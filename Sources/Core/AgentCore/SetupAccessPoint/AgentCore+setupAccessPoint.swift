@@ -298,11 +298,8 @@ extension AgentCore {
             return radio.usable.contains(frequency) ? frequency : nil
         }
         let likely = policy.likeliestFrequency.flatMap { radio.usable.contains($0) ? $0 : nil }
-        // Every phone supports 2.4 GHz. These channels do not overlap.
-        let common = [6, 1, 11].compactMap { channel in
-            radio.usable.first { $0 == Frequency(megahertz: 2407 + 5 * channel) }
-        }
-        return likely ?? common.first ?? radio.usable.first
+        // Every phone supports 2.4 GHz.
+        return likely ?? Frequency.usual.first(where: radio.usable.contains) ?? radio.usable.first
     }
 
     /// Whether nothing scans while the access point is open.
