@@ -346,14 +346,13 @@ extension FailoverPolicy {
     }
 
     private func replacement(of attempt: Attempt) -> Candidate? {
+        func isOther(_ candidate: Candidate) -> Bool { candidate.network.id != attempt.network }
         // The best network may be the one whose address is late.
-        let best =
-            attempt.lateFrom.map { $0 <= now } ?? false
-            ? candidates().first { $0.network.id != attempt.network && isOpen($0, at: now) } : bestCandidate()
-        guard let best, best.network.id != attempt.network else { return nil }
+        let isLate = attempt.lateFrom.map { $0 <= now } ?? false
+        let best = isLate ? candidates().first { isOther($0) && isOpen($0, at: now) } : bestCandidate()
+        guard let best, isOther(best) else { return nil }
         // A suspect network was joined although others were there: only networks seen since count.
-        return isSuspect(attempt.network)
-            ? attempt.rivals.contains(best.network.id) ? nil : best
-            : best.rank.reputation == .sound && best.rank.quality == .good ? best : nil
+        if isSuspect(attempt.network) { return attempt.rivals.contains(best.network.id) ? nil : best }
+        return best.rank.reputation == .sound && best.rank.quality == .good ? best : nil
     }
 }
