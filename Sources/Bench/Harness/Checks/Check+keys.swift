@@ -60,7 +60,7 @@ extension Check {
             let made = try await owner.ask(.addKey, ["name": .text(name.text), "role": "see", "expiresIn": 1])
             if made.code == .unsupported { throw Obstacle("the device does not know the time") }
             let handout: KeyHandout = try made.body(of: .addKey)
-            try await check.removingKey(name, owner) {
+            try await check.removingKey(name) {
                 let deadline = ContinuousClock.now + .seconds(10)
                 while .now < deadline {
                     do {
@@ -132,13 +132,14 @@ extension CheckRun {
     ) async throws {
         let name = freshKeyName()
         let handout: KeyHandout = try await owner.get(.addKey, body.with(["name": .text(name.text)]))
-        try await removingKey(name, owner) { try await use(handout) }
+        try await removingKey(name) { try await use(handout) }
     }
 
-    fileprivate func removingKey(_ name: KeyName, _ owner: Wire, _ use: () async throws -> Void) async throws {
+    fileprivate func removingKey(_ name: KeyName, _ use: () async throws -> Void) async throws {
         let result: Result<Void, any Error>
         do { result = .success(try await use()) } catch { result = .failure(error) }
-        _ = try await owner.ask(.revokeKey, ["name": .text(name.text)])
+        // A switch may have ended the connections of before.
+        _ = try await open().ask(.revokeKey, ["name": .text(name.text)])
         try result.get()
     }
 }
