@@ -138,7 +138,7 @@ extension CheckRun {
     fileprivate func removingKey(_ name: KeyName, _ use: () async throws -> Void) async throws {
         let result: Result<Void, any Error>
         do { result = .success(try await use()) } catch { result = .failure(error) }
-        // A switch may have ended the connections of before.
+        // A switch may have ended the earlier connections.
         _ = try await open().ask(.revokeKey, ["name": .text(name.text)])
         try result.get()
     }
