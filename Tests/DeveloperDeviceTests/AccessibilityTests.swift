@@ -67,7 +67,9 @@ import Testing
     }
 
     private func expectNoFinding(_ arguments: [String], _ name: String) async throws {
-        let (status, output) = try await offLoop { try PipedProgram.run("Tests/Servers/axe-views", arguments, errors: .descriptor(STDERR_FILENO)) }
+        let (status, output) = try await offLoop {
+            try PipedProgram.run("Tests/Servers/axe-views", arguments, errors: .descriptor(STDERR_FILENO))
+        }
         #expect(status == 0)
         let tour = try JSONDecoder().decode(Tour.self, from: output)
         #expect(tour.findings == [])
