@@ -147,7 +147,7 @@ extension FailoverPolicy {
             history.wasUseless(failure, over: link.accessPoint.bssid, at: now, settings: settings)
             noInternetMoves.began(at: now)
             for other in networks where other.id != link.network {
-                histories[other.id]?.isNeeded(since: noInternetMoves.since ?? now, at: now)
+                histories[other.id]?.needed(since: noInternetMoves.since ?? now, at: now)
             }
             record(.unusable, from: link.network, fromBSSID: link.accessPoint.bssid, .failure(failure))
             scans[.escape].due = now

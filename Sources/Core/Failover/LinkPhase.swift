@@ -99,7 +99,7 @@ extension FailoverPolicy {
         var deadline: Instant
         /// Time from which another network may replace it; nil for never.
         var replaceableFrom: Instant?
-        /// Time from which the address is late; nil if none is awaited.
+        /// Time from which the address is late; nil before association.
         private(set) var lateFrom: Instant?
         /// The networks that were in range when it began, and those whose links or attempts were left for it.
         var rivals: Set<NetworkID> = []
@@ -115,6 +115,7 @@ extension FailoverPolicy {
         /// No scan has shown that the network is there.
         var isUnseen = false
 
+        /// - Parameter limit: longest wait, unless the network is known to need longer.
         mutating func awaitAddress(upTo limit: Duration, _ context: LinkMachine.Context) {
             let (settings, now) = (context.settings, context.now)
             deadline = now + max(limit, addressPatience)

@@ -246,7 +246,7 @@ struct NetworkHistory: Hashable {
 
     /// There is no internet access since `start`: a first failure before does not count now. Further ones do, so that
     /// the device does not go to and fro.
-    mutating func isNeeded(since start: Instant, at now: Instant) {
+    mutating func needed(since start: Instant, at now: Instant) {
         penalties.pardon(.join, at: now) { $0.count == 1 && $0.since < start && !$0.failure.isOfTheCredential }
     }
 
