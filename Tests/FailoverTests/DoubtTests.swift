@@ -94,8 +94,9 @@ import Testing
         var bench = UsefulnessTests.online()
         let isVerified = bench.advance(upTo: .seconds(40)) { if case .probe = $0 { true } else { false } }
         #expect(isVerified)
-        bench.send(.doubted(epoch: bench.policy.epoch))
         let start = bench.now
+        bench.advance(by: .milliseconds(1500))
+        bench.send(.doubted(epoch: bench.policy.epoch))
         let happens = bench.advance(upTo: .seconds(20), until: Self.isUnusable)
         #expect(happens)
         #expect(bench.now - start == .seconds(2 + 2))

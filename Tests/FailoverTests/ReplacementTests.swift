@@ -125,7 +125,7 @@ import Testing
         bench.advance(by: .seconds(7))
         #expect(bench.take().isEmpty, "a DHCP client may ask twice")
         bench.advance(by: .seconds(1))
-        #expect(bench.take().scans.map(\.frequencies) == [[Self.homeChannel]])
+        #expect(bench.take().scans.map(\.frequencies) == [Frequency.withUsual([Self.homeChannel])])
         bench.finishScan([observationOfBackup(in: bench)])
         #expect(bench.take().scans.map(\.frequencies) == [[]])
         bench.finishScan([observationOfBackup(in: bench)])
@@ -149,6 +149,20 @@ import Testing
         #expect(bench.policy.lastFailure(of: Bench.home.id) == .noAddress)
     }
 
+    /// The agent was restarted while it waited for an address.
+    // covers: rule/join-slow
+    @Test func aLateAddressOfALinkThatWasFoundIsLeft() {
+        var bench = Bench([Bench.home, Bench.backup])
+        bench.start()
+        bench.send(.linkFound(Bench.home.id, Bench.accessPoint(of: Bench.home.id)))
+        bench.finishScan([bench.observation(Bench.home, -40), observationOfBackup(in: bench)])
+        bench.advance(by: .seconds(7))
+        #expect(bench.target == Bench.home)
+        bench.advance(by: .seconds(1))
+        if bench.policy.scan != nil { bench.finishScan([observationOfBackup(in: bench)]) }
+        #expect(bench.target == Bench.backup)
+    }
+
     /// While another uplink carries the traffic, or after sleep, a late address is no reason for a long scan.
     @Test func aLateAddressWaitsWhereThereIsTime() {
         var bench = waitingForAnAddress()
@@ -161,7 +175,7 @@ import Testing
             bench.advance(by: .seconds(1))
             if bench.policy.scan != nil { bench.finishScan([observationOfBackup(in: bench)]) }
         }
-        #expect(bench.take().scans.map(\.frequencies) == [[Self.homeChannel]])
+        #expect(bench.take().scans.map(\.frequencies) == [Frequency.withUsual([Self.homeChannel])])
     }
 
     /// A network that gives addresses slowly gets its time once.

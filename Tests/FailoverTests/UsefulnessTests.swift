@@ -305,6 +305,37 @@ import Testing
         #expect(bench.target == Bench.backup, "without another scan")
     }
 
+    /// A probe failed, and then a target fell silent: the next probe may be the last.
+    // covers: rule/no-internet-scan
+    @Test func aDoubtIsAReasonToLookAroundTwice() {
+        var bench = Self.online()
+        bench.advance(by: .seconds(27))
+        bench.probeEnds(.failed)
+        bench.send(.doubted(epoch: bench.policy.epoch))
+        let usual = Frequency.withUsual([Frequency(megahertz: 2412)])
+        #expect(bench.take().scans.map(\.frequencies) == [usual])
+        bench.finishScan([bench.observation(Bench.home, -40)])
+        #expect(bench.take().scans.map(\.frequencies) == [usual], "a scan may miss a network")
+        bench.finishScan([bench.observation(Bench.home, -40)])
+        #expect(bench.policy.scan == nil)
+    }
+
+    /// A link that loses every third probe, and nothing else is there.
+    // covers: rule/no-internet-scan
+    @Test func aLinkThatFailsNowAndThenIsNotScannedForEachFailure() {
+        var bench = Self.online([Bench.home])
+        bench.advance(by: .seconds(27))
+        _ = bench.take()
+        var scans = 0
+        for round in 1...60 {
+            bench.probeEnds(round % 3 == 1 ? .failed : .online)
+            bench.advance(by: .seconds(1))
+            scans += bench.take().scans.count
+            if bench.policy.scan != nil { bench.finishScan([bench.observation(Bench.home, -40)]) }
+        }
+        #expect((1...8).contains(scans), "\(scans) in a minute")
+    }
+
     // covers: rule/no-internet-scan
     @Test func whereKnownChannelsHaveNoWayOutTheRestIsScannedAtOnce() {
         var bench = Self.online()

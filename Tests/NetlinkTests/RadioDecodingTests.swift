@@ -146,17 +146,27 @@ import Testing
         #expect(phy()?.joinsByItself == false)
     }
 
+    private func channel(_ megahertz: Int, isDisabled: Bool = false) -> Phy.Channel {
+        Phy.Channel(
+            frequency: Frequency(megahertz: megahertz), isDisabled: isDisabled, isPassive: false, isRadar: false)
+    }
+
     /// The radio of the lab: every channel that Linux knows, those of sensors below 1 GHz among them.
     @Test func looksNowhereBelowWiFi() throws {
         var phy = try #require(Phy([try NetlinkMessage(Fixture.radioChannels)]))
-        func channel(_ megahertz: Int, isDisabled: Bool = false) -> Phy.Channel {
-            Phy.Channel(
-                frequency: Frequency(megahertz: megahertz), isDisabled: isDisabled, isPassive: false, isRadar: false)
-        }
         phy.channels = [channel(902, isDisabled: true), channel(2412), channel(2484, isDisabled: true), channel(5180)]
         #expect(phy.worthScanning.isEmpty, "the kernel knows where")
         phy.channels[0] = channel(902)
         #expect(phy.worthScanning.map(\.megahertz) == [2412, 5180])
+    }
+
+    @Test func leavesOutChannelsThatTheRadioDoesNotHave() throws {
+        var phy = try #require(Phy([try NetlinkMessage(Fixture.radioChannels)]))
+        phy.channels = [channel(5180)]
+        let (usual, other) = (Frequency.usual, Frequency(megahertz: 5180))
+        #expect(phy.scannable(usual + [other]) == [other])
+        #expect(phy.scannable(usual) == usual, "nothing else is left: the kernel's refusal says why")
+        #expect(phy.scannable([]).isEmpty)
     }
 
     @Test func knowsWhetherAnAccessPointFitsBesideAStation() {

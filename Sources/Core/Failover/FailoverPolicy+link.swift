@@ -97,9 +97,11 @@ extension FailoverPolicy {
         if let command, case .comeBack(let failure) = command.mission, command.destination == network {
             purpose = .rollback(failure)
         }
-        let attempt = Attempt(
+        var attempt = Attempt(
             network: network, bssid: accessPoint.bssid, epoch: epoch, purpose: purpose, cause: .linkFound,
-            deadline: now + settings.addressLimit)
+            deadline: now + settings.addressLimit,
+            replaceableFrom: purpose == .automatic ? replaceable(network, from: now) : nil)
+        attempt.awaitAddress(upTo: settings.addressLimit, context(of: LinkMachine(.joining(attempt)), isBeside: false))
         link = LinkMachine(.waitingForAddress(attempt, accessPoint))
     }
 

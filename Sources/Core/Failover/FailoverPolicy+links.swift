@@ -120,21 +120,11 @@ extension FailoverPolicy {
 
 // Internet access of the links.
 extension FailoverPolicy {
-    /// Scans before the probe that may be the last: by the verdict it is known where to go. The usual channels are
-    /// scanned too, for a network may be where it was never seen.
-    private mutating func lookAround(_ link: Link) {
-        guard otherUplink == nil, !isBad(link), link.validation.failures + 1 == settings.validation?.strikes else {
-            return
-        }
-        let places = Set(places(around: link)).union(Frequency.usual).sorted()
-        if orderScan(places, for: .escape, as: .unusable) { scans[.escape].count = 0 }
-    }
-
     /// Takes in the result of a probe of the link in use.
     mutating func found(_ finding: LinkMachine.Finding, on link: Link) {
         var history = histories[link.network, default: NetworkHistory()]
         switch finding {
-        case .open: lookAround(link)
+        case .open: planLookAround(link)
         case .useful:
             history.wasUseful(over: link.accessPoint.bssid, at: now)
             noInternetMoves.ended()
@@ -151,6 +141,7 @@ extension FailoverPolicy {
             }
             record(.unusable, from: link.network, fromBSSID: link.accessPoint.bssid, .failure(failure))
             scans[.escape].due = now
+            if failure == .noInternet { scans[.escape].count = 0 }
         }
         histories[link.network] = history
         proceed()

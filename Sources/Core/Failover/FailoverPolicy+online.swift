@@ -61,6 +61,8 @@ extension FailoverPolicy {
         if isBad(link) {
             if scans.isDue(.escape, at: now) { orderEscapeScan(link) }
             reportStay(link)
+        } else if scans.isDue(.escape, at: now) {
+            lookAround(link)
         }
         if isStandingBy, let network = successor?.network,
             link.uselessness != nil || monitor.isFading || benefit.lost >= price(ofMoveTo: network)
@@ -187,7 +189,7 @@ extension FailoverPolicy {
     }
 
     /// Picks where to go when the network in use has no internet. The penalties on the networks prevent flapping.
-    private func withInternet(insteadOf link: Link) -> Candidate? {
+    func withInternet(insteadOf link: Link) -> Candidate? {
         let all = accessPoints(at: now).filter { $0.rank.quality <= .usable && mayFollow($0, link) }
         let isTurn = noInternetMoves.isTurn(after: now - link.since)
         let next = isTurn ? all.filter { $0.rank.reputation == .useless }.min { tried($0) < tried($1) } : nil

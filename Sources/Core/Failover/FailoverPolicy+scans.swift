@@ -25,9 +25,9 @@ extension FailoverPolicy {
         then wait: Duration? = nil, isSparing: Bool = false
     ) -> Bool {
         guard canScan, isInterfaceUp else { return false }
-        // The budget does not apply if a user waits for a command, or if the link has no internet.
+        // The budget does not apply if a user waits for a command, or if the link has or may have no internet.
         var share: Int?
-        if case .online(let link) = phase, need != .command, link.uselessness == nil {
+        if case .online(let link) = phase, need != .command, reason != .unusable, link.uselessness == nil {
             share = monitor.weakSince == nil ? settings.scanShare : settings.weakScanShare
         }
         guard
@@ -108,9 +108,32 @@ extension FailoverPolicy {
         Set(networks.flatMap { scanCache.places(of: $0.id) }).union(places(beside: link)).sorted()
     }
 
+    /// Plans scans before the probe that may be the last: by the verdict it is known where to go.
+    mutating func planLookAround(_ link: Link) {
+        let isRecent = scans[.escape].last.map { now - $0 < settings.weakScan.first } ?? false
+        guard !isBad(link), !isRecent, mayLackInternet(link) else { return }
+        (scans[.escape].due, scans[.escape].count) = (now, 0)
+    }
+
+    /// Scans for something with internet, and once more if that shows nothing: a scan misses a network now and then.
+    mutating func lookAround(_ link: Link) {
+        scans[.escape].due = nil
+        guard mayLackInternet(link), withInternet(insteadOf: link) == nil else { return }
+        let wait: Duration? = scans[.escape].count == 0 ? .zero : nil
+        orderScan(Frequency.withUsual(places(around: link)), for: .escape, as: .unusable, then: wait)
+    }
+
+    /// Whether one more failed probe means that the link has no internet.
+    private func mayLackInternet(_ link: Link) -> Bool {
+        guard let strikes = settings.validation?.strikes, link.validation.failures > 0 else { return false }
+        let wasUseless = history(of: link.network).wasUselessLately(at: now, settings: settings)
+        return wasUseless || phase.isOnTrial(at: now) || link.validation.failures + 1 >= strikes
+    }
+
     mutating func orderEscapeScan(_ link: Link) {
         let escape = scans[.escape]
-        let places = places(around: link)
+        let isFirst = escape.count == 0 && link.uselessness == .noInternet
+        let places = isFirst ? Frequency.withUsual(places(around: link)) : places(around: link)
         let isOld = escape.since.map { now - $0 >= settings.patienceAfter } ?? (escape.count > 8)
         let isUseless = link.uselessness != nil
         // Each second counts while frames get lost, and a scan of all channels takes seconds.
@@ -128,9 +151,7 @@ extension FailoverPolicy {
         let isUrgent = isBreaking || isUseless
         // A link without internet is of no use meanwhile, so all channels follow the known ones at once. Behind a login
         // page a user may be signing in.
-        let isFirstOfTwo = isQuick && escape.count == 0 && link.uselessness == .noInternet
-        let wait =
-            isFirstOfTwo ? .zero : (isUrgent ? settings.criticalScan : settings.weakScan).wait(after: escape.count)
+        let wait = isFirst ? .zero : (isUrgent ? settings.criticalScan : settings.weakScan).wait(after: escape.count)
         if orderScan(isQuick ? places : [], for: .escape, as: reason, then: wait)
             || isLosingFrames && !isQuick && !places.isEmpty
                 && orderScan(places, for: .escape, as: reason, then: wait)
@@ -152,8 +173,8 @@ extension FailoverPolicy {
     /// Times of the next scans while the link lives.
     func scanMoments(_ link: Link) -> [Instant?] {
         guard otherUplink == nil, isReady, !isMoving else { return [] }
-        return (isBad(link) ? [scans[.escape].due] : [nextUnseenScan(link), nextStrongerScan(link)])
-            + [nextPreferredScan(link), noticeMoment, standbyMoment]
+        return (isBad(link) ? [] : [nextUnseenScan(link), nextStrongerScan(link)])
+            + [scans[.escape].due, nextPreferredScan(link), noticeMoment, standbyMoment]
     }
 
     private func nextPreferredScan(_ link: Link) -> Instant? {

@@ -333,16 +333,19 @@ extension FailoverPolicy {
         } else if canScan, scans[.known].due.map({ $0 <= now }) ?? true {
             let places = places(besides: attempt.network)
             guard !places.isEmpty else { return }
-            scanKnown(places)
+            let isFirst = attempt.lateFrom.map { $0 <= now && !wasScanned(.known, since: $0) } ?? false
+            scanKnown(isFirst ? Frequency.withUsual(places) : places)
         }
     }
 
-    /// Whether an address is late, and known channels have shown nothing better: a network may be where it was never
-    /// seen.
+    /// Whether an address is late, and known and usual channels have shown nothing better.
     private func needsWideScan(for attempt: Attempt) -> Bool {
         guard canScan, !isPatient, let start = attempt.lateFrom else { return false }
-        func wasScanned(_ need: ScanPlanner.Need) -> Bool { scans[need].last.map { $0 >= start } ?? false }
-        return wasScanned(.known) && !wasScanned(.full)
+        return wasScanned(.known, since: start) && !wasScanned(.full, since: start)
+    }
+
+    private func wasScanned(_ need: ScanPlanner.Need, since start: Instant) -> Bool {
+        scans[need].last.map { $0 >= start } ?? false
     }
 
     private func replacement(of attempt: Attempt) -> Candidate? {

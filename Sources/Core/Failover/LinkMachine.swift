@@ -159,8 +159,9 @@ struct LinkMachine: Sendable, Hashable {
         case (.probeMoment, _): return probe(context)
         case (.doubted, .online(let link)):
             // A link that is known to have no internet access cannot be doubted.
-            if let rules = settings.validation, link.uselessness == nil { phase.validation?.doubted(at: now, rules) }
-            return []
+            guard let rules = settings.validation, link.uselessness == nil else { return [] }
+            phase.validation?.doubted(at: now, rules)
+            return phase.link.map { [.found($0, .open)] } ?? []
         case (.signingIn(let end), _): return signingIn(until: end, context, for: &command)
         case (.postponed(let moment), _):
             postpone(until: moment, context, for: &command)

@@ -65,8 +65,8 @@ struct LinkValidation: Sendable, Hashable {
     mutating func doubted(at now: Instant, _ validation: PolicySettings.Validation) {
         guard !isDoubted, !isSigningIn else { return }
         isDoubted = true
-        if let deadline {
-            self.deadline = min(deadline, now + validation.doubtLimit)
+        if let deadline, let begin {
+            self.deadline = min(deadline, max(now, begin + validation.doubtLimit))
         } else {
             hurry(at: now, validation)
         }

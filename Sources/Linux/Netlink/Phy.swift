@@ -78,6 +78,13 @@ public struct Phy: Hashable, Sendable {
         return isMixed ? usableChannels.map(\.frequency).filter { $0 >= Self.lowest } : []
     }
 
+    /// Those of the frequencies that the radio has, or all if it has none of them: the kernel refuses a scan with one that
+    /// it does not have.
+    func scannable(_ frequencies: [Frequency]) -> [Frequency] {
+        let there = frequencies.filter { frequency in channels.contains { $0.frequency == frequency } }
+        return there.isEmpty ? frequencies : there
+    }
+
     private static let lowest = Frequency(megahertz: 2000)
 
     public var bands: Set<Band> { Set(usableChannels.map(\.frequency.band)) }

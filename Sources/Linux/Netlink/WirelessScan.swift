@@ -98,6 +98,7 @@ extension WirelessRadio {
         }
         var scan = scan
         if scan.frequencies.isEmpty { scan.frequencies = await worthScanning() }
+        if let knownPhy { scan.frequencies = knownPhy.scannable(scan.frequencies) }
         guard scan.frequencies.count <= Self.maximumFrequencies else {
             throw NetlinkError(
                 attempted: attempted, reason: .exceeds(limit: Self.maximumFrequencies, of: "frequencies"))
