@@ -163,6 +163,22 @@ import Testing
         #expect(bench.target == Bench.backup)
     }
 
+    /// Home failed before, and the backup is in range all the time.
+    // covers: rule/join-suspect
+    @Test func aLinkThatWasFoundIsNotReplacedByWhatWasThere() {
+        var bench = Bench([Bench.home, Bench.backup])
+        bench.start()
+        bench.finishScan([bench.observation(Bench.home, -40), observationOfBackup(in: bench)])
+        bench.joinFails(.wrongKey)
+        bench.send(.supplicant(isAvailable: false))
+        bench.send(.linkFound(Bench.home.id, Bench.accessPoint(of: Bench.home.id)))
+        bench.send(.supplicant(isAvailable: true))
+        _ = bench.take()
+        bench.advance(by: .seconds(5))
+        if bench.policy.scan != nil { bench.finishScan([observationOfBackup(in: bench)]) }
+        #expect(bench.target == Bench.home)
+    }
+
     /// While another uplink carries the traffic, or after sleep, a late address is no reason for a long scan.
     @Test func aLateAddressWaitsWhereThereIsTime() {
         var bench = waitingForAnAddress()

@@ -320,6 +320,27 @@ import Testing
         #expect(bench.policy.scan == nil)
     }
 
+    // covers: rule/no-internet-scan
+    @Test func whereTheWayOutIsInSightNothingIsScanned() {
+        var bench = Self.online()
+        bench.advance(by: .seconds(27))
+        bench.send(.scanned(id: nil, [bench.observation(Bench.home, -40), bench.observation(Bench.backup, -60)]))
+        bench.probeEnds(.failed)
+        bench.send(.doubted(epoch: bench.policy.epoch))
+        #expect(bench.take().scans.isEmpty)
+    }
+
+    /// A second access point of the network leads to the same router.
+    // covers: rule/no-internet-scan
+    @Test func anotherAccessPointOfTheNetworkIsNoWayOut() {
+        var bench = Self.online()
+        bench.advance(by: .seconds(27))
+        bench.send(.scanned(id: nil, [bench.observation(Bench.home, -40), bench.observation(Bench.home, -41, radio: 1)]))
+        bench.probeEnds(.failed)
+        bench.send(.doubted(epoch: bench.policy.epoch))
+        #expect(!bench.take().scans.isEmpty)
+    }
+
     /// A link that loses every third probe, and nothing else is there.
     // covers: rule/no-internet-scan
     @Test func aLinkThatFailsNowAndThenIsNotScannedForEachFailure() {
@@ -327,13 +348,13 @@ import Testing
         bench.advance(by: .seconds(27))
         _ = bench.take()
         var scans = 0
-        for round in 1...60 {
+        for round in 1...600 {
             bench.probeEnds(round % 3 == 1 ? .failed : .online)
             bench.advance(by: .seconds(1))
             scans += bench.take().scans.count
             if bench.policy.scan != nil { bench.finishScan([bench.observation(Bench.home, -40)]) }
         }
-        #expect((1...8).contains(scans), "\(scans) in a minute")
+        #expect((2...12).contains(scans), "\(scans) in ten minutes")
     }
 
     // covers: rule/no-internet-scan
@@ -341,6 +362,7 @@ import Testing
         var bench = Self.online()
         Self.internetDies(&bench)
         let verdict = bench.now
+        #expect(bench.policy.scan.map { Set(Frequency.usual).isSubset(of: $0.order.frequencies) } ?? false)
         while bench.policy.scan?.order.frequencies.isEmpty == false {
             bench.finishScan([bench.observation(Bench.home, -40)])
         }

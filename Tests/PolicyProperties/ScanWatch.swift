@@ -17,6 +17,8 @@ struct ScanWatch {
     /// The time that all scans may take together, and those on a link that is not weak.
     private var all: TokenBucket
     private var calm: TokenBucket
+    /// The last two scans because the link might have no internet. They are beside the budget.
+    private var looks: [Instant] = []
 
     init(settings: PolicySettings) {
         self.settings = settings
@@ -47,8 +49,22 @@ struct ScanWatch {
                 throw Violation(.restsOnOtherUplink, "scans for reason \(order.reason)", at: exchange.at)
             }
             // A link that leads nowhere has nothing to disturb.
-            if link.uselessness == nil { try spend(on: order, at: exchange.at) }
+            if link.uselessness == nil {
+                if order.reason == .unusable {
+                    try look(by: order, at: exchange.at)
+                } else {
+                    try spend(on: order, at: exchange.at)
+                }
+            }
         }
+    }
+
+    private mutating func look(by order: ScanOrder, at now: Instant) throws(Violation) {
+        let isEarly = looks.count == 2 && now - looks[0] < settings.weakScan.first
+        guard !order.frequencies.isEmpty, !isEarly else {
+            throw Violation(.scanBudget, "looks around for a third time, or everywhere", at: now)
+        }
+        looks = looks.suffix(1) + [now]
     }
 
     /// Time earned before is not counted against the new share. The scan under way has its whole time again.
@@ -57,6 +73,7 @@ struct ScanWatch {
         all = TokenBucket(perThousand: new.weakScanShare, limit: new.scanReserve)
         calm = TokenBucket(perThousand: new.scanShare, limit: new.scanReserve)
         fullScan = min(fullScan, new.scanReserve)
+        looks = []
         isDoubtful = true
     }
 

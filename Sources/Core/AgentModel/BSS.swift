@@ -126,7 +126,7 @@ public struct Frequency: Hashable, Sendable, Comparable {
     /// Channels 6, 1 and 11: those of 2.4 GHz that do not overlap, where most access points are.
     public static let usual = [6, 1, 11].map { Frequency(megahertz: 2407 + 5 * $0) }
 
-    /// These channels and the usual ones, where a network may be that was never seen there.
+    /// Adds the usual channels, where a network may be that was never seen there.
     public static func withUsual(_ frequencies: [Frequency]) -> [Frequency] {
         Set(frequencies).union(usual).sorted()
     }

@@ -99,8 +99,10 @@ extension FailoverPolicy {
         }
         var attempt = Attempt(
             network: network, bssid: accessPoint.bssid, epoch: epoch, purpose: purpose, cause: .linkFound,
-            deadline: now + settings.addressLimit,
-            replaceableFrom: purpose == .automatic ? replaceable(network, from: now) : nil)
+            addressLimit: histories[network]?.moves.addressLimit(insteadOfBadLink: false),
+            addressPatience: addressPatience(of: network, for: purpose), deadline: now + settings.addressLimit,
+            replaceableFrom: purpose == .automatic ? replaceable(network, from: now) : nil,
+            rivals: Set(candidates().map(\.network.id)))
         attempt.awaitAddress(upTo: settings.addressLimit, context(of: LinkMachine(.joining(attempt)), isBeside: false))
         link = LinkMachine(.waitingForAddress(attempt, accessPoint))
     }

@@ -141,7 +141,6 @@ extension FailoverPolicy {
             }
             record(.unusable, from: link.network, fromBSSID: link.accessPoint.bssid, .failure(failure))
             scans[.escape].due = now
-            if failure == .noInternet { scans[.escape].count = 0 }
         }
         histories[link.network] = history
         proceed()

@@ -61,7 +61,7 @@ extension FailoverPolicy {
         if isBad(link) {
             if scans.isDue(.escape, at: now) { orderEscapeScan(link) }
             reportStay(link)
-        } else if scans.isDue(.escape, at: now) {
+        } else if scans.isDue(.lookAround, at: now) {
             lookAround(link)
         }
         if isStandingBy, let network = successor?.network,

@@ -108,19 +108,29 @@ extension FailoverPolicy {
         Set(networks.flatMap { scanCache.places(of: $0.id) }).union(places(beside: link)).sorted()
     }
 
-    /// Plans scans before the probe that may be the last: by the verdict it is known where to go.
+    /// Plans scans before the probe that may be the last: by the verdict it is known where to go. A link may waver for
+    /// years, so the rounds get rarer.
     mutating func planLookAround(_ link: Link) {
-        let isRecent = scans[.escape].last.map { now - $0 < settings.weakScan.first } ?? false
-        guard !isBad(link), !isRecent, mayLackInternet(link) else { return }
-        (scans[.escape].due, scans[.escape].count) = (now, 0)
+        guard !isBad(link), mayLackInternet(link) else { return }
+        var looks = scans[.lookAround]
+        if let last = looks.last {
+            guard now - last >= settings.weakScan.wait(after: (looks.count - 1) / 2) else { return }
+            if now - last >= settings.weakScan.last * 2 { looks.count = 0 }
+        }
+        (looks.since, looks.due) = (now, now)
+        scans[.lookAround] = looks
     }
 
     /// Scans for something with internet, and once more if that shows nothing: a scan misses a network now and then.
     mutating func lookAround(_ link: Link) {
-        scans[.escape].due = nil
-        guard mayLackInternet(link), withInternet(insteadOf: link) == nil else { return }
-        let wait: Duration? = scans[.escape].count == 0 ? .zero : nil
-        orderScan(Frequency.withUsual(places(around: link)), for: .escape, as: .unusable, then: wait)
+        let looks = scans[.lookAround]
+        scans[.lookAround].due = nil
+        let other = withInternet(insteadOf: link)
+        let isKnown = other.map { $0.network.id != link.network && $0.rank.reputation <= .suspect } ?? false
+        guard !isBad(link), mayLackInternet(link), !isKnown else { return }
+        let isFirst = looks.last.map { $0 < looks.since ?? now } ?? true
+        orderScan(
+            Frequency.withUsual(places(around: link)), for: .lookAround, as: .unusable, then: isFirst ? .zero : nil)
     }
 
     /// Whether one more failed probe means that the link has no internet.
@@ -173,8 +183,10 @@ extension FailoverPolicy {
     /// Times of the next scans while the link lives.
     func scanMoments(_ link: Link) -> [Instant?] {
         guard otherUplink == nil, isReady, !isMoving else { return [] }
-        return (isBad(link) ? [] : [nextUnseenScan(link), nextStrongerScan(link)])
-            + [scans[.escape].due, nextPreferredScan(link), noticeMoment, standbyMoment]
+        return
+            (isBad(link)
+            ? [scans[.escape].due] : [scans[.lookAround].due, nextUnseenScan(link), nextStrongerScan(link)])
+            + [nextPreferredScan(link), noticeMoment, standbyMoment]
     }
 
     private func nextPreferredScan(_ link: Link) -> Instant? {

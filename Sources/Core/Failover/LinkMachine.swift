@@ -157,11 +157,12 @@ struct LinkMachine: Sendable, Hashable {
             }
             return probed(validation.isSigningIn ? .captive : .failed, context, for: &command)
         case (.probeMoment, _): return probe(context)
-        case (.doubted, .online(let link)):
+        case (.doubted, .online(var link)):
             // A link that is known to have no internet access cannot be doubted.
-            guard let rules = settings.validation, link.uselessness == nil else { return [] }
-            phase.validation?.doubted(at: now, rules)
-            return phase.link.map { [.found($0, .open)] } ?? []
+            guard let rules = settings.validation, link.uselessness == nil, link.validation.doubted(at: now, rules)
+            else { return [] }
+            phase = .online(link)
+            return [.found(link, .open)]
         case (.signingIn(let end), _): return signingIn(until: end, context, for: &command)
         case (.postponed(let moment), _):
             postpone(until: moment, context, for: &command)

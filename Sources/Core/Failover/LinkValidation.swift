@@ -62,14 +62,16 @@ struct LinkValidation: Sendable, Hashable {
     // MARK: Unasked events
 
     /// Notes that a destination stopped answering.
-    mutating func doubted(at now: Instant, _ validation: PolicySettings.Validation) {
-        guard !isDoubted, !isSigningIn else { return }
+    /// - Returns: whether that is news.
+    mutating func doubted(at now: Instant, _ validation: PolicySettings.Validation) -> Bool {
+        guard !isDoubted, !isSigningIn else { return false }
         isDoubted = true
         if let deadline, let begin {
             self.deadline = min(deadline, max(now, begin + validation.doubtLimit))
         } else {
             hurry(at: now, validation)
         }
+        return true
     }
 
     /// Ends the doubt, which the verdict includes.

@@ -11,6 +11,8 @@ struct ScanPlanner: Sendable {
         case command
         /// Find something better than a link in trouble, or a stronger access point than that of a fine link.
         case escape, stronger
+        /// Know where to go if the next probe means that the link has no internet.
+        case lookAround
         case unseen, preferred, standby
         /// The access point in use has asked the device to move.
         case transition

@@ -78,8 +78,7 @@ public struct Phy: Hashable, Sendable {
         return isMixed ? usableChannels.map(\.frequency).filter { $0 >= Self.lowest } : []
     }
 
-    /// Those of the frequencies that the radio has, or all if it has none of them: the kernel refuses a scan with one that
-    /// it does not have.
+    /// Returns the frequencies that the radio has, or all if it has none of them. The kernel refuses scans with others.
     func scannable(_ frequencies: [Frequency]) -> [Frequency] {
         let there = frequencies.filter { frequency in channels.contains { $0.frequency == frequency } }
         return there.isEmpty ? frequencies : there

@@ -98,7 +98,10 @@ extension WirelessRadio {
         }
         var scan = scan
         if scan.frequencies.isEmpty { scan.frequencies = await worthScanning() }
-        if let knownPhy { scan.frequencies = knownPhy.scannable(scan.frequencies) }
+        // The first scan of all, of one channel, does not wait for the radio to be read.
+        if scan.frequencies.count > 1, let phy = try? await abilities() {
+            scan.frequencies = phy.scannable(scan.frequencies)
+        }
         guard scan.frequencies.count <= Self.maximumFrequencies else {
             throw NetlinkError(
                 attempted: attempted, reason: .exceeds(limit: Self.maximumFrequencies, of: "frequencies"))

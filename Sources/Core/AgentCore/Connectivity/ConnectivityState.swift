@@ -183,7 +183,7 @@ package struct ConnectivityState: Sendable {
         let first = targets.filter(isEnough)
         var known = ReachFindings(source: inUse.findings?.source, portal: portal)
         known.open = first.reduce([]) { $0.union(open(besides: $1)) }
-        inUse.waiting.append(conclusion)
+        if !inUse.waiting.contains(conclusion) { inUse.waiting.append(conclusion) }
         beginCheck(.inUse, knowing: known, first: first.map(\.name), within: limit)
     }
 
