@@ -335,7 +335,8 @@ import Testing
     @Test func anotherAccessPointOfTheNetworkIsNoWayOut() {
         var bench = Self.online()
         bench.advance(by: .seconds(27))
-        bench.send(.scanned(id: nil, [bench.observation(Bench.home, -40), bench.observation(Bench.home, -41, radio: 1)]))
+        let both = [bench.observation(Bench.home, -40), bench.observation(Bench.home, -41, radio: 1)]
+        bench.send(.scanned(id: nil, both))
         bench.probeEnds(.failed)
         bench.send(.doubted(epoch: bench.policy.epoch))
         #expect(!bench.take().scans.isEmpty)
