@@ -105,6 +105,14 @@ struct TargetTests {
         #expect(KeepAlive().stretched(by: 1) == KeepAlive() && KeepAlive().stretched(by: 0) == KeepAlive())
     }
 
+    @Test func aPingWaitsForTheKernelsProbes() {
+        let settings = KeepAlive()
+        #expect(settings.pause(afterSilence: .milliseconds(3999)) == nil)
+        #expect(settings.pause(afterSilence: .seconds(4)) == .seconds(2))
+        #expect(settings.pause(afterSilence: .milliseconds(5999)) == .milliseconds(1))
+        #expect(settings.pause(afterSilence: .seconds(6)) == nil, "the kernel has ended the connection, or never will")
+    }
+
     @Test func certificatesThatCannotBeReadAreSaidSo() {
         for path in ["/nowhere", "/dev/null", "/etc/passwd"] {
             #expect(throws: TrustError.unreadable(path: path)) { try TargetTrust(authorities: path) }

@@ -86,7 +86,9 @@ private actor LivedHouse {
         (self.lab, self.life) = (lab, life)
         upstream = try await lab.upstream()
         // The usual log, and no record of days.
-        house = try await House(lab, upstream: upstream, settings: ["ALTNET_LOG_LEVEL": "", "ALTNET_RECORD": ""])
+        let noRecord = life.span == .hour ? [:] : ["ALTNET_RECORD": ""]
+        let settings = noRecord.merging(["ALTNET_LOG_LEVEL": ""]) { $1 }
+        house = try await House(lab, upstream: upstream, settings: settings)
         let next = try await lab.accessPoint("HomeNet", security: .wpa2(password), channel: 11, signal: -52)
         try await next.connect(to: upstream)
         routers = [house.home, next]
@@ -249,7 +251,7 @@ private actor LivedHouse {
     /// Looks at the agent, every minute.
     private func look() async {
         // The capture of days would not fit into memory.
-        if seconds % 3600 < 60 { truncate("\(lab.directory)/air.pcap", 0) }
+        if life.span != .hour, seconds % 3600 < 60 { truncate("\(lab.directory)/air.pcap", 0) }
         let attributes = try? FileManager.default.attributesOfItem(atPath: house.device.directory + "/keyfile")
         if let written = attributes?[.modificationDate] as? Date, written != lastWrite {
             (lastWrite, minutesWithWrites) = (written, minutesWithWrites + 1)

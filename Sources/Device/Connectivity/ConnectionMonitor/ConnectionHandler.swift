@@ -107,8 +107,21 @@ final class ConnectionHandler: ChannelInboundHandler {
             report(.opened)
         }
         guard asks else { return }
-        schedule(at: context.eventLoop.now + TimeAmount(keepAlive.application), context: context) {
-            $0.ping(context: $1)
+        schedulePing(after: keepAlive.application, context: context)
+    }
+
+    private func schedulePing(after time: Duration, context: ChannelHandlerContext) {
+        schedule(at: context.eventLoop.now + TimeAmount(time), context: context) { handler, context in
+            context.channel.silence().assumeIsolated().whenSuccess { handler.ping(afterSilence: $0, context: context) }
+        }
+    }
+
+    private func ping(afterSilence silence: Duration?, context: ChannelHandlerContext) {
+        guard !isEnded else { return }
+        if let pause = silence.flatMap(keepAlive.pause(afterSilence:)) {
+            schedulePing(after: pause, context: context)
+        } else {
+            ping(context: context)
         }
     }
 

@@ -29,6 +29,12 @@ public struct KeepAlive: Sendable, Hashable {
     /// Age up to which data or an acknowledgement counts as an answer, at most 10 s.
     public var freshness: Duration { min(idle + interval, Self.longestFreshness) }
 
+    /// Returns how long an application ping has to wait for the kernel's own probes; nil if none is under way. Data would
+    /// stop them, and a dead path would be noticed seconds later.
+    func pause(afterSilence silence: Duration) -> Duration? {
+        (idle..<detection).contains(silence) ? detection - silence : nil
+    }
+
     /// Returns these settings with longer intervals between checks. The time limit of an answer stays. Requests come at
     /// least every minute: servers close connections without any after 60 to 75 s, and a new one costs more.
     /// - Parameter factor: 1 or more.
