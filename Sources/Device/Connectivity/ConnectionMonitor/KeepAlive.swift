@@ -29,8 +29,8 @@ public struct KeepAlive: Sendable, Hashable {
     /// Age up to which data or an acknowledgement counts as an answer, at most 10 s.
     public var freshness: Duration { min(idle + interval, Self.longestFreshness) }
 
-    /// Returns how long an application ping waits for the kernel's own probes; nil if none is under way. Data stops them,
-    /// and a dead path would be noticed seconds later.
+    /// Returns how long an application ping waits for the kernel's own probes; nil if none is under way. Data stops
+    /// them, and a dead path would be noticed seconds later.
     func pause(afterSilence silence: Duration) -> Duration? {
         (idle..<detection).contains(silence) ? detection - silence : nil
     }
