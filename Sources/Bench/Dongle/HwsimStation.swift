@@ -21,6 +21,7 @@ final class HwsimStation: HwsimInterface {
         didSet { query = nil }
     }
     private var query: AssociationQuery?
+    private var hasJoinedAgain = false
 
     private enum LinkState: Equatable {
         case none
@@ -91,7 +92,9 @@ final class HwsimStation: HwsimInterface {
             endScan()
             return begin(order, number: number)
         case .abortScan: if scan?.number != 0 { endScan() }
-        case .join(let order): return join(order)
+        case .join(let order):
+            hasJoinedAgain = false
+            return join(order)
         case .authenticate(let frame): return authenticate(frame)
         case .associate: return associate()
         case .leave(let reason): leave(reason: reason)
@@ -363,6 +366,14 @@ final class HwsimStation: HwsimInterface {
             guard case .joining(let order) = link, attributes[NL80211_ATTR_TIMED_OUT] != nil else { return [] }
             link = .none
             return [.joinFailed(order.bssid, isAbsent: true)]
+        case NL80211_CMD_DEAUTHENTICATE:
+            // hostapd forgets a station five seconds after a refusal, also during the next join. Firmware tries again.
+            let frame = ManagementFrame(attributes[NL80211_ATTR_FRAME]?.bytes ?? [])
+            guard case .joining(let order) = link, let frame, frame.station != address, !hasJoinedAgain,
+                !order.isAuthenticatedByHost
+            else { return [] }
+            hasJoinedAgain = true
+            return join(order)
         case NL80211_CMD_UNPROT_DEAUTHENTICATE, NL80211_CMD_UNPROT_DISASSOCIATE:
             query = query ?? newQuery(because: attributes[NL80211_ATTR_FRAME]?.bytes ?? [])
             return []
