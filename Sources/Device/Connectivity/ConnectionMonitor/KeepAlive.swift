@@ -32,7 +32,9 @@ public struct KeepAlive: Sendable, Hashable {
     /// Returns how long an application ping waits for the kernel's own probes; nil if none is under way. Data stops
     /// them, and a dead path would be noticed seconds later.
     func pause(afterSilence silence: Duration) -> Duration? {
-        (idle..<detection).contains(silence) ? detection - silence : nil
+        // The kernel's timers may be an eighth late.
+        let end = detection + detection / 8
+        return (idle..<end).contains(silence) ? end - silence : nil
     }
 
     /// Returns these settings with longer intervals between checks. The time limit of an answer stays. Requests come at
