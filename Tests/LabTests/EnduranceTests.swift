@@ -86,9 +86,7 @@ private actor LivedHouse {
         (self.lab, self.life) = (lab, life)
         upstream = try await lab.upstream()
         // The usual log, and no record of days.
-        let noRecord = life.span == .hour ? [:] : ["ALTNET_RECORD": ""]
-        let settings = noRecord.merging(["ALTNET_LOG_LEVEL": ""]) { $1 }
-        house = try await House(lab, upstream: upstream, settings: settings)
+        house = try await House(lab, upstream: upstream, settings: ["ALTNET_LOG_LEVEL": "", "ALTNET_RECORD": ""])
         let next = try await lab.accessPoint("HomeNet", security: .wpa2(password), channel: 11, signal: -52)
         try await next.connect(to: upstream)
         routers = [house.home, next]
