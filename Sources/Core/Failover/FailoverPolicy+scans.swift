@@ -127,17 +127,17 @@ extension FailoverPolicy {
         scans[.lookAround].due = nil
         let other = withInternet(insteadOf: link)
         let isKnown = other.map { $0.network.id != link.network && $0.rank.reputation <= .suspect } ?? false
-        guard !isBad(link), mayLackInternet(link), !isKnown else { return }
-        let isFirst = looks.last.map { $0 < looks.since ?? now } ?? true
+        guard mayLackInternet(link), !isKnown else { return }
+        let isFirst = looks.last ?? .distantPast < looks.since ?? now
         orderScan(
             Frequency.withUsual(places(around: link)), for: .lookAround, as: .unusable, then: isFirst ? .zero : nil)
     }
 
     /// Whether one more failed probe means that the link has no internet.
     private func mayLackInternet(_ link: Link) -> Bool {
-        guard let strikes = settings.validation?.strikes, link.validation.failures > 0 else { return false }
-        let wasUseless = history(of: link.network).wasUselessLately(at: now, settings: settings)
-        return wasUseless || phase.isOnTrial(at: now) || link.validation.failures + 1 >= strikes
+        guard let rules = settings.validation, link.validation.failures > 0 else { return false }
+        let sufficient = self.link.sufficientFailures(rules, context(of: self.link, isBeside: false))
+        return link.validation.failures + 1 >= sufficient
     }
 
     mutating func orderEscapeScan(_ link: Link) {

@@ -387,6 +387,11 @@ struct LinkMachine: Sendable, Hashable {
 
     // MARK: In use
 
+    /// Number of failed probes that mean no internet. A network that lately had none has used its chance.
+    func sufficientFailures(_ rules: PolicySettings.Validation, _ context: Context) -> Int {
+        context.wasUselessLately || phase.isOnTrial(at: context.now) ? 1 : rules.strikes
+    }
+
     private mutating func found(
         _ link: Link, _ result: ProbeResult, _ rules: PolicySettings.Validation, _ context: Context
     ) -> [Outcome] {
@@ -408,10 +413,8 @@ struct LinkMachine: Sendable, Hashable {
         case .captive, .failed:
             let failure: JoinFailure = result == .captive ? .captive : .noInternet
             link.validation.ended(well: false, next: link.validation.retry(at: now, rules))
-            // A login page is certain, and a network that lately had no internet access has used its chance.
-            let isConfirmed =
-                result == .captive || context.wasUselessLately || phase.isOnTrial(at: now)
-                || link.validation.failures >= rules.strikes
+            // A login page is certain.
+            let isConfirmed = result == .captive || link.validation.failures >= sufficientFailures(rules, context)
             if isConfirmed {
                 link.validation.doubtIsSettled()
                 link.validation.askAgain(at: now + rules.interval)

@@ -119,13 +119,8 @@ final class ConnectionHandler: ChannelInboundHandler {
     private func ping(afterSilence silence: Duration?, context: ChannelHandlerContext) {
         guard !isEnded else { return }
         if let pause = silence.flatMap(keepAlive.pause(afterSilence:)) {
-            schedulePing(after: pause, context: context)
-        } else {
-            ping(context: context)
+            return schedulePing(after: pause, context: context)
         }
-    }
-
-    private func ping(context: ChannelHandlerContext) {
         ask(.ping, context: context)
         guard context.channel.isActive else { return }
         schedule(at: context.eventLoop.now + TimeAmount(keepAlive.applicationLimit), context: context) {
