@@ -117,7 +117,7 @@ private final class RunningProgram {
 
     init() throws {
         folder = FileManager.default.temporaryDirectory.path + "/altnet-" + UUID().uuidString
-        port = try Self.freePort()
+        port = try freePort()
         device = try DeviceKey(deviceId: "witness", localKey: Secret(localKey))
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         try Data(localKey + [0x0a]).write(to: URL(filePath: folder + "/local-key"))
@@ -191,20 +191,5 @@ private final class RunningProgram {
         let variables = lines.flatMap { $0.dropFirst("Environment=".count).split(separator: " ").map(String.init) }
         try #require(variables.contains { $0.hasPrefix("GLIBC_TUNABLES=") })
         return variables.filter { !$0.hasPrefix("ALTNET_") }
-    }
-
-    private static func freePort() throws -> Int {
-        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        defer { close(listener) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let result = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(listener, $0, length) == 0 ? getsockname(listener, $0, &length) : -1
-            }
-        }
-        try #require(result == 0)
-        return Int(UInt16(bigEndian: address.sin_port))
     }
 }

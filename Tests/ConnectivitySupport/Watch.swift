@@ -85,18 +85,3 @@ package final class Changes: Sendable {
     /// Reports that were not read yet.
     package var unread: [Change] { reported.value }
 }
-
-/// A port of the loopback interface without a program.
-package func freePort() async throws -> Int {
-    // Below those that the kernel gives to others (ip_local_port_range), so that it stays free.
-    for _ in 0..<100 {
-        let port = Int.random(in: 10_000..<32_000)
-        let attempt = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-            .bind(host: "127.0.0.1", port: port)
-        guard let channel = try? await attempt.get() else { continue }
-        try await channel.close().get()
-        return port
-    }
-    throw NothingHappened()
-}

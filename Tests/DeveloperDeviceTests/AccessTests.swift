@@ -2,6 +2,7 @@ import AgentModel
 import AppProtocol
 import Foundation
 import Glibc
+import PipedPrograms
 import Simulation
 import Testing
 

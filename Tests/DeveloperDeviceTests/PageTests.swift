@@ -330,19 +330,6 @@ extension sockaddr_in {
     }
 }
 
-func freePort() throws -> Int {
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    defer { close(descriptor) }
-    var (address, length) = (sockaddr_in.loopback(port: 0), socklen_t(MemoryLayout<sockaddr_in>.size))
-    let result = withUnsafeMutablePointer(to: &address) {
-        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-            bind(descriptor, $0, length) == 0 ? getsockname(descriptor, $0, &length) : -1
-        }
-    }
-    guard result == 0 else { throw POSIXError(.EADDRINUSE) }
-    return Int(in_port_t(bigEndian: address.sin_port))
-}
-
 func withPage(
     _ scenario: Scenario? = nil, isNew: Bool = false, speed: Int = 30, returnTime: Duration? = nil,
     _ body: (PageBrowser, RunningDevice) async throws -> Void

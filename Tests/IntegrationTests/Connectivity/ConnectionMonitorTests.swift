@@ -4,6 +4,7 @@ import ConnectivitySupport
 import Foundation
 import NIOCore
 import NIOPosix
+import PipedPrograms
 import Synchronization
 import Testing
 
@@ -44,7 +45,7 @@ struct ConnectionMonitorTests {
 
     // covers: seed/connection-states, seed/connection-restart, seed/connection-library
     @Test func goesThroughTheStatesAndStartsAnewWhenAsked() async throws {
-        let port = try await freePort()
+        let port = try freePort()
         let monitor = try ConnectionMonitor(of: "tcp://127.0.0.1:\(port)", reconnection: Watch.brisk)
         var changes = monitor.changes.makeAsyncIterator()
         #expect(await changes.next()?.state == .setup)

@@ -2,6 +2,7 @@ import AgentModel
 import ConnectivitySupport
 import NIOCore
 import NIOPosix
+import PipedPrograms
 import TestTime
 import Testing
 
@@ -21,7 +22,7 @@ struct ProbeTests {
 
     /// Several want to know at once while it is paused: one attempt tells all of them.
     @Test func callersShareAnAttempt() async throws {
-        let port = try await freePort()
+        let port = try freePort()
         var patient = Watch.brisk
         patient.waits.first = .seconds(3600)
         patient.waits.last = .seconds(3600)
@@ -54,7 +55,7 @@ struct ProbeTests {
     }
 
     @Test func aProbeEndsThePause() async throws {
-        let port = try await freePort()
+        let port = try freePort()
         var patient = Reconnection()
         patient.waits.first = .seconds(3600)
         patient.waits.last = .seconds(3600)

@@ -1,6 +1,7 @@
 import AgentModel
 import Connectivity
 import ConnectivitySupport
+import PipedPrograms
 import Testing
 
 /// Mosquitto and nginx as they are, on the loopback interface.
@@ -9,7 +10,7 @@ struct RealServerTests {
     // covers: seed/connection-states
     @Test(arguments: ["tcp", "mqtt"])
     func mosquittoIsKilledAndComesBack(scheme: String) async throws {
-        let port = try await freePort()
+        let port = try freePort()
         let server = try Server.mosquitto(port: port)
         let watch = try Watch("broker=\(scheme)://127.0.0.1:\(port)")
         #expect(watch.connection.status.state == .setup)
@@ -30,7 +31,7 @@ struct RealServerTests {
     }
 
     @Test func mosquittoIsFrozenAndThawed() async throws {
-        let port = try await freePort()
+        let port = try freePort()
         let server = try Server.mosquitto(port: port)
         try server.start()
         let watch = try Watch("broker=mqtt://127.0.0.1:\(port)")
@@ -45,7 +46,7 @@ struct RealServerTests {
 
     /// No name and no password: that is said, and so the server lives.
     @Test func mosquittoThatRefusesTheClientIsReady() async throws {
-        let port = try await freePort()
+        let port = try freePort()
         let server = try Server.mosquitto(port: port, anonymous: false)
         try server.start()
         let watch = try Watch("broker=mqtt://127.0.0.1:\(port)")
@@ -58,7 +59,7 @@ struct RealServerTests {
     }
 
     @Test func nginxIsFrozenKilledAndComesBack() async throws {
-        let port = try await freePort()
+        let port = try freePort()
         let server = try Server.nginx(port: port)
         try server.start()
         let watch = try Watch("app=http://127.0.0.1:\(port)")
@@ -77,7 +78,7 @@ struct RealServerTests {
 
     /// nginx ends connections on which nothing is said; that is no failure, however often it happens.
     @Test func nginxEndsWhatIsIdle() async throws {
-        let port = try await freePort()
+        let port = try freePort()
         let server = try Server.nginx(port: port, options: "client_header_timeout 1s; error_log FOLDER/log info;")
         try server.start()
         let watch = try Watch("app=127.0.0.1:\(port)")
@@ -88,7 +89,7 @@ struct RealServerTests {
     }
 
     @Test func anotherProtocolIsNoAnswer() async throws {
-        let port = try await freePort()
+        let port = try freePort()
         let server = try Server.nginx(port: port)
         try server.start()
         let watch = try Watch("broker=mqtt://127.0.0.1:\(port)")

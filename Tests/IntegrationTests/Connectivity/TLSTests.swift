@@ -1,6 +1,7 @@
 import AgentModel
 import Connectivity
 import ConnectivitySupport
+import PipedPrograms
 import Testing
 
 /// Targets that have to prove who they are.
@@ -11,7 +12,7 @@ struct TLSTests {
     init() throws { authority = try Authority() }
 
     @Test func aServerThatProvesItsNameIsReady() async throws {
-        let port = try await freePort()
+        let port = try freePort()
         let server = try Server.nginx(port: port, certificate: try authority.certify("DNS:localhost,IP:127.0.0.1"))
         try server.start()
         let trust = try TargetTrust(authorities: authority.path)
@@ -23,7 +24,7 @@ struct TLSTests {
     }
 
     @Test func aServerOfAnotherNameIsNot() async throws {
-        let port = try await freePort()
+        let port = try freePort()
         let server = try Server.nginx(port: port, certificate: try authority.certify("DNS:other.example,IP:127.0.0.9"))
         try server.start()
         let trust = try TargetTrust(authorities: authority.path)
@@ -36,7 +37,7 @@ struct TLSTests {
 
     /// No authority of the system has signed it; and without authorities no server is trusted.
     @Test func aServerWithoutAKnownAuthorityIsNot() async throws {
-        let port = try await freePort()
+        let port = try freePort()
         let server = try Server.nginx(port: port, certificate: try authority.certify("DNS:localhost"))
         try server.start()
         for trust in [try TargetTrust(), nil] {
@@ -48,7 +49,7 @@ struct TLSTests {
 
     /// The kernel of a frozen server still takes connections; keys it cannot agree upon.
     @Test func aFrozenServerIsNoticedWhenItIsAsked() async throws {
-        let port = try await freePort()
+        let port = try freePort()
         let server = try Server.nginx(port: port, certificate: try authority.certify("DNS:localhost"))
         try server.start()
         let watch = try Watch("a=tls://localhost:\(port)", trust: try TargetTrust(authorities: authority.path))
@@ -60,7 +61,7 @@ struct TLSTests {
     }
 
     @Test func aServerWithoutTLSIsNot() async throws {
-        let port = try await freePort()
+        let port = try freePort()
         let server = try Server.nginx(port: port)
         try server.start()
         let watch = try Watch("a=tls://localhost:\(port)", trust: try TargetTrust())

@@ -36,7 +36,7 @@ final class BridgeBench: Sendable {
         (places.state, places.port, places.isAnnounced) = (folder + "/state", 0, false)
         let running = try await RunningDevice(settings, at: places)
         await running.begin()
-        let bench = BridgeBench(folder: folder, running: running, port: try await freePort())
+        let bench = BridgeBench(folder: folder, running: running, port: try freePort())
         let result: Result<Void, any Error>
         do { result = .success(try await body(bench)) } catch { result = .failure(error) }
         bench.end()

@@ -21,7 +21,7 @@ struct BrokerRecipeTests {
 
     @Test func eachDeviceHasItsOwnTopicsOnly() async throws {
         try await BridgeBench.run { bench in
-            let (fleet, owners) = (bench.folder + "/fleet", try await freePort())
+            let (fleet, owners) = (bench.folder + "/fleet", try freePort())
             let ids = (1...19).map { "pump-\($0)" } + [bench.deviceId]
             #expect(try await enrol(fleet, ["broker", "localhost", "127.0.0.1"]) == 0)
             #expect(try await enrol(fleet, ["devices"], ids.joined(separator: "\n") + "\n") == 0)
