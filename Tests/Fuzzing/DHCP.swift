@@ -28,7 +28,7 @@ extension FuzzTarget {
 
     /// The client keeps its promises whatever is sent to it, and whenever.
     static let dhcpClient = FuzzTarget(
-        "dhcp-client", "what a DHCP server and hosts in the network send, one after the other", longest: 1024,
+        "dhcp-client", "what a DHCP server and hosts in the network send, one after the other", longest: 256,
         seeds: { DHCPSample.histories }
     ) { bytes in
         var input = FuzzInput(bytes)
@@ -77,7 +77,7 @@ extension FuzzTarget {
 
     /// The server gives no address to two clients at a time, and none that is not a host's, whatever is sent to it.
     static let dhcpServer = FuzzTarget(
-        "dhcp-server", "what phones in the setup access point send by DHCP", longest: 1472,
+        "dhcp-server", "what phones in the setup access point send by DHCP", longest: 512,
         seeds: { DHCPSample.questions }
     ) { bytes in
         guard let own = IPv4Address("192.168.73.1") else { return }

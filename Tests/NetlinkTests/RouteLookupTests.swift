@@ -89,6 +89,7 @@ import Testing
             "02 00 0000 ffffffff 2000 00 01 0800 0100 c0000201",
             "02 00 0000 03000000 2100 00 01 0800 0100 c0000201",  // In two states.
             "0a 00 0000 03000000 2000 00 01 0800 0100 c0000201",  // Too short for its family.
+            "0a 00 0000 03000000 2000 00 01 1400 0100 00000000000000000000ffffc0000201",  // IPv4's, written as IPv6's.
             "02 00 0000 03000000 2000 00 01",
             "02 00 0000 03000000 2000 00",
         ])
@@ -135,6 +136,13 @@ import Testing
         #expect(message(24, "02 20 08 00 fe 10 00 01 00000000 \(destination) \(output) \(gateway)") == nil)
         #expect(message(24, "02 18 00 00 fe 10 00 01 00000000 \(destination) \(output) \(gateway)") == nil)
         #expect(message(24, "02 20 00 00 fe 10 00 01 00000000 \(output) \(gateway)") == nil)
+        // Destinations of another family, of which the second is an address of IPv4 that is written as one of IPv6.
+        let far = "1400 0100 20010db8000000000000000000000009"
+        #expect(message(24, "02 20 00 00 fe 10 00 01 00000000 \(far) \(output) \(gateway)") == nil)
+        let mapped = "1400 0100 00000000000000000000ffffc6336401"
+        #expect(message(24, "0a 80 00 00 fe 10 00 01 00000000 \(mapped) \(output) \(gateway)") == nil)
+        #expect(OwnRoute.read("02 00 00 00 fe af fd 01 00000000 \(far) \(output)") == nil)
+        #expect(OwnRoute.read("02 00 00 00 fe af fd 01 00000000 \(output)")?.metric == 7)
     }
 
     // MARK: The table
@@ -175,4 +183,8 @@ import Testing
         #expect(table.endReading(.routes) == [])
         #expect(table.hostRoutes.isEmpty)
     }
+}
+
+extension OwnRoute {
+    fileprivate static func read(_ hex: String) -> OwnRoute? { RouteDescription(bytes(hex)[...]).flatMap { Self($0) } }
 }

@@ -53,9 +53,9 @@ extension Neighbour {
             Int32(flags) & NTF_PROXY == 0, reader.read(UInt8.self) != nil
         else { return nil }
         let attributes = Attributes(reader.rest)
-        guard let bytes = attributes[NDA_DST]?.bytes, bytes.count == family.byteCount,
-            let address = IPAddress(bytes: bytes)
-        else { return nil }
+        guard let address = attributes[NDA_DST].flatMap({ IPAddress(bytes: $0.bytes) }), address.family == family else {
+            return nil
+        }
         self.init(key: Key(index: Int(index), address: address), state: state)
     }
 }

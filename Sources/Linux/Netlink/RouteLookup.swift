@@ -73,7 +73,8 @@ struct RouteDescription: Equatable {
         let gateway: [UInt8]?
     }
 
-    /// - Returns: nil for families other than IPv4 and IPv6.
+    /// - Returns: nil for families other than IPv4 and IPv6, and for a destination of another family, which an address
+    ///   of IPv4 that is written as one of IPv6 is too.
     init?(_ payload: ArraySlice<UInt8>) {
         var reader = ByteReader(payload)
         guard let family = reader.read(UInt8.self).flatMap(AddressFamily.init), let length = reader.read(UInt8.self),
@@ -85,12 +86,13 @@ struct RouteDescription: Equatable {
             let type = reader.read(UInt8.self), reader.read(UInt32.self) != nil
         else { return nil }
         let attributes = Attributes(reader.rest)
+        destination = attributes[RTA_DST].flatMap { IPAddress(bytes: $0.bytes) }
+        guard attributes[RTA_DST] == nil || destination?.family == family else { return nil }
         self.family = family
         self.type = Int(type)
         self.maker = maker
         prefixLength = Int(length)
         self.sourceLength = Int(sourceLength)
-        destination = attributes[RTA_DST].flatMap { IPAddress(bytes: $0.bytes) }
         self.table = attributes[RTA_TABLE]?.number() ?? UInt32(table)
         metric = attributes[RTA_PRIORITY]?.count(as: UInt32.self) ?? 0
         source = attributes[RTA_PREFSRC].flatMap { IPAddress(bytes: $0.bytes) }
