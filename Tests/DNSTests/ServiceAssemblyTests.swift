@@ -49,13 +49,16 @@ import Testing
         #expect(forward.instances == backward.instances)
     }
 
-    /// Found by the fuzzer `mdns`: labels that are no text make one name, and such services came in any order.
+    /// Found by the fuzzer `mdns`: labels that are no text make one name, and such services came in any order; later,
+    /// only where the names of their hosts differed in the case of a letter.
     @Test func namesThatLookAlikeHaveAnOrder() {
         let labels = (0x80...0x8f).map { [UInt8(ascii: "L"), UInt8($0)] }
         let names = labels.compactMap { DNSName(labels: [$0] + type.labels) }
         let records = names.enumerated().flatMap { index, name in
-            [(type, .pointer(name)), (name, .service(host: host("lamp"), port: UInt16(1 + index)))]
-                as [(DNSName, DNSRecord.Data)]
+            [
+                (type, .pointer(name)),
+                (name, .service(host: host(["Lamp", "desk", "lamp"][index % 3]), port: UInt16(1 + index))),
+            ] as [(DNSName, DNSRecord.Data)]
         }
         for _ in 0..<8 {
             var assembly = ServiceAssembly(type: type)

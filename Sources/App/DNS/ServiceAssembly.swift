@@ -84,9 +84,7 @@ struct ServiceAssembly {
             return (label, instance)
         }
         return found.sorted { left, right in
-            let (one, other) = (left.instance, right.instance)
-            if one.name != other.name { return one.name < other.name }
-            if one.host != other.host { return one.host.description < other.host.description }
+            if left.instance.name != right.instance.name { return left.instance.name < right.instance.name }
             // Labels with different invalid bytes can decode to the same name.
             return left.label.lexicographicallyPrecedes(right.label)
         }.map(\.instance)
