@@ -49,8 +49,8 @@ import Testing
         #expect(bench.handle(.probe(epoch: 2, within: .seconds(3))) == [])
     }
 
-    /// A check that begins before the last one has ended takes its place. Its answer counts once, or the next probe would
-    /// be answered by the last.
+    /// A check that begins before the last one has ended takes its place. Its answer counts once, or the next probe
+    /// would be answered by the last.
     @Test func whatWaitsForACheckIsToldOnce() {
         var bench = ReachBench(.internet)
         bench.handle(.probe(epoch: 1, within: .seconds(3)))
