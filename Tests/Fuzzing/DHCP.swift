@@ -6,7 +6,7 @@ import Randomness
 extension FuzzTarget {
     /// A message is read or refused, reads the same once it is written, and what it gives can be used or is refused.
     static let dhcp = FuzzTarget(
-        "dhcp", "what a DHCP server or any host in the network sends", longest: 1472, goal: 100_000_000,
+        "dhcp", "what a DHCP server or any host in the network sends", longest: 1472,
         seeds: { DHCPSample.all }
     ) { bytes in
         _ = try? UDPDatagram(reading: bytes)

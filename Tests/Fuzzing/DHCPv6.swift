@@ -7,7 +7,7 @@ import Randomness
 extension FuzzTarget {
     /// A message is read or refused, reads the same once it is written, and what it gives can be used or is refused.
     static let dhcpv6 = FuzzTarget(
-        "dhcpv6", "what a DHCPv6 server or any host in the network sends", longest: 1472, goal: 100_000_000,
+        "dhcpv6", "what a DHCPv6 server or any host in the network sends", longest: 1472,
         seeds: { DHCPv6Sample.all }
     ) { bytes in
         _ = try? IPv6Datagram(reading: bytes)
@@ -81,7 +81,7 @@ extension FuzzTarget {
     /// What routers say is bounded, holds until its end, and is told in lines.
     static let routerOptions = FuzzTarget(
         "router-options", "options of router advertisements, one after the other", longest: 1024,
-        goal: 100_000_000, seeds: { DHCPv6Sample.options }
+        seeds: { DHCPv6Sample.options }
     ) { bytes in
         var input = FuzzInput(bytes)
         var state = RouterAdvertisements()
