@@ -111,7 +111,7 @@ struct Quirk: Sendable, CustomTestStringConvertible {
         Quirk(
             "T1 after T2", "more=[(58, bytes([0, 0, 12, 0])), (59, bytes([0, 0, 1, 0]))]",
             "renewal and rebinding times"),
-        Quirk("a name server that is no host", "more=[(6, bytes(4))]", "option 6: no host"),
+        Quirk("a name server that is not a host", "more=[(6, bytes(4))]", "option 6: no host"),
         Quirk("port 1067", "port=1067", nil),
     ]
 
