@@ -1,27 +1,27 @@
-# Everything that is needed is installed by the first target that needs it (Debian packages, through apt-get).
+# Each target installs the Debian packages that it needs, through apt-get.
 
 export SWIFT ?= swift
-# What ships is made by one command: `swift build -c release --product altnet` with these flags
-# (Docs/contributor/building.md says what each option in the two toolset files is for). The same compilation is what
-# runs in the lab, the demo and the benchmarks, and what is fuzzed.
+# One command builds the shipped program: `swift build -c release --product altnet` with these flags.
+# Docs/contributor/building.md describes each option in the two toolset files. The lab, the demo and the benchmarks run
+# the same compilation, and the fuzzers test it.
 COMPILE := --static-swift-stdlib --toolset board/ship/compile.json
 LINK := --disable-local-rpath --toolset board/ship/link.json
-# The tests are compiled without optimisation, so this has a folder of its own.
+# The tests are compiled without optimisation, so the shipped program has a separate folder.
 SHIP := $(SWIFT) build -c release --scratch-path .build/ship $(COMPILE) $(LINK) --product
 SHIPPED := .build/ship/release
-# DIRECT=1, as root: on this machine's own kernel, where it has mac80211_hwsim, and not in a virtual machine.
+# DIRECT=1, as root: uses this machine's own kernel, which needs mac80211_hwsim, instead of a virtual machine.
 LAB := board/lab/run $(if $(DIRECT),--direct)
-# RADIO=fullmac: the device of the lab, of the demo and of the benchmark has a radio with firmware of its own
-# (Docs/contributor/loss-and-radios.md), and not mac80211_hwsim's.
+# RADIO=fullmac: the device of the lab, the demo and the benchmark has a radio with its own firmware
+# (Docs/contributor/loss-and-radios.md) instead of mac80211_hwsim's.
 ifdef RADIO
 export LAB_RADIO := $(RADIO)
 endif
-# KERNEL=6.12: the newest kernel of that series, and not the lab's usual one.
+# KERNEL=6.12: uses the newest kernel of that series instead of the lab's default.
 ifdef KERNEL
 export LAB_KERNEL := $(KERNEL)
 endif
 
-# A crash is told within seconds; with all threads and full symbols it takes minutes.
+# These settings report a crash within seconds. All threads and full symbols would take minutes.
 export SWIFT_BACKTRACE ?= threads=crashed,symbolicate=fast,registers=none,images=none
 
 .PHONY: help demo test test-all lab-beside check-and-integration check servers built-tests integration sanitize thorough lab lab-core lab-radio bench-altnet torture torture-policy fuzz fuzz-count bench home-assistant rabbitmq \
@@ -44,9 +44,9 @@ endif
 	    --timeout $(if $(HOME_ASSISTANT),1200,600) -- \
 	    $(SHIPPED)/altnet-lab demo $(if $(HOME_ASSISTANT),--home-assistant)
 
-# `lint` is first, for a line that is too long should not cost half an hour. The tests often wait, so the program that
-# ships is built and goes through the lab beside them, in the time that they leave: the lab's time is virtual.
-test: lint servers built-tests ## Test what every change needs: check, integration, core scenarios, package
+# `lint` is first, so that a line that is too long does not cost half an hour. The tests often wait. In that time the
+# shipped program is built and tested in the lab, whose time is virtual.
+test: lint servers built-tests ## Run the tests that every change needs: check, integration, core scenarios, package
 	@board/lab/install
 	@$(MAKE) --no-print-directory --output-sync=line --jobs 2 lab-beside check-and-integration
 	@$(MAKE) --no-print-directory package-test
@@ -65,22 +65,23 @@ test-all: servers check thorough lab sanitize ## Test everything
 	@LAB_RADIO=fullmac $(MAKE) --no-print-directory bench-altnet
 	@$(MAKE) --no-print-directory package-test newcomer-test board-test
 
-# These compute for minutes. Beside them tests with connections would wait for a processor until their connections time out.
+# These compute for minutes. If tests with connections ran at the same time, the connections would time out.
 COMPUTING := FailoverTests KeyFileTests SimulationTests
-# Connections with limits in real time: a few at a time, for in a queue of thousands an answer waits longer than its limit.
+# These have connections with limits in real time. Only a few run at a time, because in a queue of thousands an answer
+# exceeds its limit.
 CONNECTING := AgentTests AppClientTests AppServerTests CommandLineTests DevicePageTests FleetTests SupplicantTests
 # The target of a test decides when it runs. These need servers, network namespaces, root or all of the processor.
 INTEGRATION := IntegrationTests HarnessTests DeveloperDeviceTests
-# This one puts threads into other network namespaces, so it has a process of its own: Swift's pool begins a thread in the
-# namespace of the thread that asks for it, and the thread stays there.
+# This one moves threads into other network namespaces, so it runs in a separate process. Swift's pool begins a thread
+# in the namespace of the thread that asks for it, and the thread stays there.
 NAMESPACES := NamespaceTests
 SERVERS := busybox-static dhcpcd-base dnsmasq-base fish groff-base iproute2 libqrencode4 mosquitto mosquitto-clients network-manager \
     nftables nginx-light openssl python3 python3-cryptography dbus-daemon prometheus python3-dbusmock python3-jsonschema python3-scapy python3-yaml systemd zbar-tools zsh
-# Servers that the DHCP client is tried with besides.
+# Additional servers for the tests of the DHCP client.
 DHCP_SERVERS := isc-dhcp-relay isc-dhcp-server kea-dhcp4-server
 # A browser for the tests of the page.
 BROWSER := chromium chromium-driver fonts-noto-core python3-pip
-# What the clients in Docs/examples are made and run with, beside Go.
+# Compilers and runtimes of the clients in Docs/examples, in addition to Go.
 EXAMPLES := default-jdk-headless gcc libc6-dev libmbedtls-dev nodejs
 
 servers: deps
@@ -115,18 +116,19 @@ integration: servers built-tests ## Run the tests with real servers and network 
 	Tests/run --skip-build --no-parallel $(INTEGRATION:%=--filter '^%\.')
 	Tests/run --skip-build --no-parallel $(NAMESPACES:%=--filter '^%\.')
 
-sanitize: servers ## Look for data races in all tests, and for memory errors and undefined behaviour in what calls C, as root
+sanitize: servers ## Look for data races in all tests, and for memory errors and undefined behaviour in code that calls C, as root
 	Tests/sanitize/run thread
 	Tests/sanitize/run address
 
-# Outside of `make test`: it takes 1.7 GB and the network, the first time. With a browser it takes the picture in Docs, too.
+# Not part of `make test`: the first time it needs 1.7 GB and the network. With a browser it also takes the picture in
+# Docs.
 home-assistant: servers ## Run the real Home Assistant beside a device and its bridge, as root
 	$(SWIFT) build --product altnet-lab
 	$(SWIFT) build --product altnet-mqtt
 	@board/install-dependencies debootstrap
 	Tests/Servers/home-assistant $$(! command -v chromedriver >/dev/null || echo --picture Docs/home-assistant.png)
 
-# As above: 300 MB. RabbitMQ is up after a minute or two.
+# Not part of `make test` either: it needs 300 MB. RabbitMQ takes a minute or two to start.
 rabbitmq: deps ## Run 300 devices beside a cluster of three RabbitMQ nodes, one of which is killed, as root
 	$(SHIP) altnet-lab
 	@board/install-dependencies debootstrap
@@ -146,12 +148,12 @@ lab: built-tests ## Run all scenarios on real kernel radios in a virtual machine
 lab-core: ## Run the core scenarios
 	@LAB_SCENARIOS=core $(MAKE) --no-print-directory lab
 
-# The faults of a radio with firmware of its own, a power cut and a commanded switch: at most 3 minutes.
-lab-radio: ## Run what shows most on a radio with firmware of its own
+# Runs the faults of a radio with its own firmware, a power cut and a commanded switch: at most 3 minutes.
+lab-radio: ## Run the scenarios that matter most on a radio with its own firmware
 	@LAB_RADIO=fullmac LAB_SCENARIOS=core $(MAKE) --no-print-directory lab \
 	    ONLY='(RadioFaultTests|accessPointLosesPower|aSwitchThatIsNotConfirmedIsUndone)'
 
-bench-altnet: ## Measure altnet alone, once, in the cases that radios differ in (RADIO=fullmac)
+bench-altnet: ## Measure altnet alone, once, in the cases where radios differ (RADIO=fullmac)
 	@$(MAKE) --no-print-directory bench \
 	    BENCH="--stack altnet --runs 1 --only hard-loss --only weak-signal --only command --only cold-start"
 
@@ -160,8 +162,8 @@ bench: deps ## Measure altnet beside every Linux network stack (BENCH="--only ha
 	$(SHIP) altnet-lab
 	LAB_ALTNET=$(SHIPPED)/altnet board/lab/bench $(SHIPPED)/altnet-lab $(BENCH)
 
-# DAYS and SEEDS are the simulator's; LAB_DAYS (virtual days) and HOURS (hours with every fault) are the lab's.
-endurance: built-tests ## Live in a house for weeks: core and program (DAYS=30, SEEDS=2, LAB_DAYS=1, HOURS=20, RADIO=fullmac)
+# DAYS and SEEDS are for the simulator. LAB_DAYS (virtual days) and HOURS (hours with every fault) are for the lab.
+endurance: built-tests ## Simulate weeks in a house, with the core and with the program (DAYS=30, SEEDS=2, LAB_DAYS=1, HOURS=20, RADIO=fullmac)
 	$(SHIP) altnet
 	$(SHIP) altnet-lab
 	LAB_ALTNET=$(SHIPPED)/altnet DAYS=$(or $(DAYS),30) SEEDS=$(or $(SEEDS),2) LAB_DAYS=$(LAB_DAYS) HOURS=$(HOURS) \
@@ -176,15 +178,15 @@ torture-policy: deps ## Look for a history in which the failover policy breaks a
 	$(SHIPPED)/altnet-lab torture-policy $(if $(SEQUENCES),--sequences $(SEQUENCES)) \
 	    $(if $(NEAR_EQUALS),--near-equals $(NEAR_EQUALS))
 
-# Every decoder of outside bytes, compiled as it ships and instrumented besides (Docs/results/fuzzing.md). Not linked as
-# it ships: libFuzzer has to unwind the stack to tell of a crash.
+# Every decoder of outside bytes, compiled like the shipped program, with instrumentation (Docs/results/fuzzing.md). It
+# is linked differently, because libFuzzer has to unwind the stack to report a crash.
 FUZZER := .build/fuzz/release/altnet-fuzz
 
 fuzz: deps ## Fuzz every decoder of outside bytes (SECONDS=600 each, ONLY=dns,json, JOBS=2)
 	$(SWIFT) build --package-path Tests/Fuzz --scratch-path .build/fuzz -c release $(COMPILE)
 	Tests/Fuzz/run --seconds $(or $(SECONDS),600) --jobs $(or $(JOBS),1) $(if $(RUNS),--runs $(RUNS)) $(if $(ONLY),--only $(ONLY)) $(FUZZER)
 
-fuzz-count: ## Add what the fuzzers have run since the last time to the table in Docs/results/fuzzing.md (FROM=folders)
+fuzz-count: ## Add the fuzzing runs since the last time to the table in Docs/results/fuzzing.md (FROM=folders)
 	Tests/Fuzz/count $(FROM)
 
 BENCHMARKS := $(SWIFT) build --package-path Tests/Benchmarks --scratch-path .build/benchmarks -c release $(COMPILE) --product
@@ -199,7 +201,7 @@ bench-protocol: deps ## Measure the app protocol beside a message through mosqui
 	$(BENCHMARKS) protocol-bench
 	ulimit -n 8192 && .build/benchmarks/release/protocol-bench $(BENCH)
 
-bench-policy: deps ## Hold the failover policy against the optimum and against others (BENCH="--seeds 5 --before FILE")
+bench-policy: deps ## Compare the failover policy with the optimum and with other policies (BENCH="--seeds 5 --before FILE")
 	$(SHIP) altnet-lab
 	$(SHIPPED)/altnet-lab bench-policy $(BENCH)
 
@@ -227,7 +229,7 @@ build: deps ## Build the agent as it ships, for this machine: one static binary
 	$(SHIP) altnet-mqtt
 	@ls -l $(SHIPPED)/altnet $(SHIPPED)/altnet-mqtt
 
-board: ## Cross-compile what ships for 64-bit ARM boards, with Debian packages only: .board/altnet, .board/altnet-mqtt
+board: ## Cross-compile the shipped programs for 64-bit ARM boards, with Debian packages only: .board/altnet, .board/altnet-mqtt
 	@board/cross/build -- $(COMPILE) $(LINK)
 	@board/cross/build --product altnet-mqtt -- $(COMPILE) $(LINK)
 
@@ -264,7 +266,7 @@ newcomer-test: ## Follow the README from a fresh clone of the last commit in a f
 	@board/install-dependencies debootstrap
 	@$(if $(filter 0,$(shell id -u)),,sudo) board/debian/newcomer-test
 
-# On a real board: BOARD=[user@]host, and for its access points HOOK=program NETWORKS=file
+# For a real board: BOARD=[user@]host, and for its access points HOOK=program NETWORKS=file
 # (Docs/contributor/testing.md).
 board-test: deps ## Test the arm64 package on a virtual board with systemd, or on BOARD=user@host
 	@$(MAKE) --no-print-directory deb ARCH=arm64

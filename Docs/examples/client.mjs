@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Asks an altnet device in the network, with nothing but what Node has built in (18 or newer).
+// Asks an altnet device in the network, with nothing but Node's built-in modules (18 or newer).
 //
 //     client.mjs HOST PORT KEY_FILE TYPE [BODY]     such as:  client.mjs 192.0.2.7 25863 lamp.key network.get
 //     client.mjs --check vectors.json
@@ -20,11 +20,11 @@ const isEqual = (left, right) => left.length === right.length && crypto.timingSa
 
 const deviceError = (code, message) => Object.assign(new Error(message), { code });
 
-/** A pairing code: `id`, the bytes of `key` as they are, the `name` of the key, and `cert`, a SHA-256 or undefined. */
+/** A pairing code: `id`, the raw bytes of `key`, the `name` of the key, and `cert`, a SHA-256 or undefined. */
 class Pairing {
     constructor(code) {
         const [path, query = ''] = code.trim().split('?');
-        // Not URLSearchParams: the key is bytes and no text, and a plus sign is a plus sign.
+        // URLSearchParams would not do: the key is bytes, not text, and a plus sign is not a space.
         const unescape = (text) => text.replace(/%([0-9a-f]{2})/gi, (_, digits) => String.fromCharCode(`0x${digits}`));
         const value = Object.fromEntries(query.split('&').map((item) => {
             const [name, text = ''] = item.split('=');
@@ -46,7 +46,7 @@ class Pairing {
         return hmac(this.key, 'altnet/1 key', publicKey, nonce, this.id);
     }
 
-    /** The body of a request with its passwords in boxes. `sealing` is the answer to key.agree. */
+    /** Returns the body of a request with its passwords in boxes. `sealing` is the answer to key.agree. */
     sealedBody(type, body, sealing, ephemeral) {
         const seal = (place, network) => {
             if (network.password === undefined) return network;
@@ -67,7 +67,7 @@ class Pairing {
     }
 }
 
-/** The text that says what a box is for. */
+/** Returns the text that states the purpose of a box. */
 function context(place, deviceId, network, body) {
     const ssid = network.ssidHex?.toLowerCase() ?? Buffer.from(network.ssid).toString('hex');
     const { address: own } = network;
@@ -81,7 +81,7 @@ function context(place, deviceId, network, body) {
     ].join('\n');
 }
 
-// X25519 keys as Node reads them: the 32 bytes after these (RFC 8410).
+// Node reads an X25519 key as one of these prefixes and the 32 bytes (RFC 8410).
 const PUBLIC = Buffer.from('302a300506032b656e032100', 'hex');
 const PRIVATE = Buffer.from('302e020100300506032b656e04220420', 'hex');
 
@@ -113,17 +113,17 @@ class Device {
     static async open(host, port, pairing) {
         const device = new Device();
         device.pairing = pairing;
-        // What is checked is the fingerprint.
+        // The fingerprint is checked below.
         device.socket = connect({ host, port, rejectUnauthorized: false, ALPNProtocols: ['altnet'] });
         device.socket.setTimeout(30_000, () => device.socket.destroy(new Error('the device does not answer')));
         await new Promise((resolve, reject) => device.socket.once('secureConnect', resolve).on('error', reject));
         const certificate = sha256(device.socket.getPeerCertificate().raw);
         if (pairing.cert && !pairing.cert.equals(certificate)) {
-            throw deviceError('certificateChanged', 'pair anew if the device was reset: else this is another host');
+            throw deviceError('certificateChanged', 'pair again if the device was reset. Otherwise this is another host');
         }
         device.lines = createInterface({ input: device.socket })[Symbol.asyncIterator]();
 
-        // Each side shows that it has the key, for this certificate and this connection alone.
+        // Each side proves that it has the key. A proof is valid only for this certificate and this connection.
         const [theirs, ours] = [bytes((await device.receive()).nonce), crypto.randomBytes(32)];
         const proof = (side) => pairing.openingProof(side, certificate, theirs, ours);
         const opened = await device.ask('session.open', {
@@ -142,7 +142,7 @@ class Device {
         return line;
     }
 
-    /** The body of the answer. Events that come before it are left out. */
+    /** Returns the body of the answer. Skips events that come before it. */
     async ask(type, body) {
         this.socket.write(JSON.stringify({ v: 1, id: String(++this.#count), type, body }) + '\n');
         let answer = await this.receive();
@@ -150,7 +150,7 @@ class Device {
         return answer.body;
     }
 
-    /** The same for a request with Wi-Fi passwords, which the device takes in boxes only. */
+    /** Like `ask`, for a request with Wi-Fi passwords. The device accepts them only in boxes. */
     async askSealed(type, body) {
         const nonce = crypto.randomBytes(32);
         const sealing = await this.ask('key.agree', { key: this.pairing.name, nonce: base64(nonce) });
@@ -161,7 +161,7 @@ class Device {
     }
 }
 
-/** Compares what is computed here with the vectors. */
+/** Compares the values that this file computes with the vectors. */
 function check({ pairing, opening, agreement, sealing }) {
     const expect = (...both) => { if (!isDeepStrictEqual(...both)) throw new Error(`differs: ${both}`); };
     for (const { code, deviceId, name, key, cert } of pairing) {

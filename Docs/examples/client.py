@@ -11,7 +11,7 @@ import base64, hashlib, hmac, json, os, socket, ssl, sys, urllib.parse
 
 
 class DeviceError(Exception):
-    """An error that the device has answered with, or why the other side is not the device."""
+    """An error that the device has answered, or the reason why the other side is not the device."""
 
     def __init__(self, code, message):
         super().__init__(f"{code}: {message}")
@@ -19,11 +19,11 @@ class DeviceError(Exception):
 
 
 class Pairing:
-    """A pairing code: `id`, the bytes of `key` as they are, the `name` of the key, and `cert`, a SHA-256 or None."""
+    """A pairing code: `id`, the raw bytes of `key`, the `name` of the key, and `cert`, a SHA-256 or None."""
 
     def __init__(self, code):
         path, _, query = code.strip().partition("?")
-        # Not parse_qs: the key is bytes and no text, and a plus sign is a plus sign.
+        # parse_qs would not do: the key is bytes, not text, and a plus sign is not a space.
         values = dict(item.partition("=")[::2] for item in query.split("&"))
         values = {name: urllib.parse.unquote_to_bytes(value) for name, value in values.items()}
         if path.lower() != "altnet://pair" or values.get("v") != b"1" or not values.keys() >= {"id", "key"}:
@@ -32,7 +32,7 @@ class Pairing:
         self.cert = bytes.fromhex(values["cert"].decode()) if "cert" in values else None
 
     def proof(self, *parts):
-        """HMAC-SHA256 with the key, as Base64."""
+        """Returns the HMAC-SHA256 with the key, as Base64."""
         return encode(hmac.digest(self.key, b"".join(parts), "sha256"))
 
     def opening_proof(self, side, certificate, device_nonce, app_nonce):
@@ -47,23 +47,23 @@ def encode(data):
 
 
 class Device:
-    """A session with a device. Raises DeviceError, and OSError where the network fails."""
+    """A session with a device. Raises DeviceError, and OSError if the network fails."""
 
     PROTOCOL = "altnet"
 
     def __init__(self, host, port, pairing):
         self.pairing, self.count = pairing, 0
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # What is checked is the fingerprint.
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # The fingerprint is checked below.
         context.set_alpn_protocols([self.PROTOCOL])
         self.tls = context.wrap_socket(socket.create_connection((host, port), timeout=30))
         certificate = hashlib.sha256(self.tls.getpeercert(binary_form=True)).digest()
         if pairing.cert is not None and certificate != pairing.cert:
-            raise DeviceError("certificateChanged", "pair anew if the device was reset: else this is another host")
+            raise DeviceError("certificateChanged", "pair again if the device was reset. Otherwise this is another host")
         self.stream = self.tls.makefile("rwb")
         self.begin()
 
-        # Each side shows that it has the key, for this certificate and this connection alone.
+        # Each side proves that it has the key. A proof is valid only for this certificate and this connection.
         theirs, ours = base64.b64decode(self.receive()["nonce"]), os.urandom(32)
         proof = lambda side: pairing.opening_proof(side, certificate, theirs, ours)
         opened = self.ask("session.open", {
@@ -72,7 +72,7 @@ class Device:
             raise DeviceError("notTheDevice", "the other side has not proved that it has the key")
 
     def begin(self):
-        """For framings that begin with more than TLS."""
+        """Does nothing. A subclass overrides it if its framing begins with more than TLS."""
 
     def read_line(self):
         return self.stream.readline()
@@ -91,7 +91,7 @@ class Device:
         return line
 
     def ask(self, kind, body=None):
-        """The body of the answer. Events that come before it are left out."""
+        """Returns the body of the answer. Skips events that come before it."""
         self.count += 1
         request = {"v": 1, "id": str(self.count), "type": kind}
         self.write_line(json.dumps(request if body is None else {**request, "body": body}).encode())
@@ -101,7 +101,7 @@ class Device:
         return answer["body"]
 
     def ask_sealed(self, kind, body):
-        """The same for a request with Wi-Fi passwords, which the device takes in boxes only."""
+        """Like `ask`, for a request with Wi-Fi passwords. The device accepts them only in boxes."""
         import seal
 
         nonce = os.urandom(32)
@@ -129,7 +129,7 @@ def run(device_type, arguments):
 
 
 def check(path):
-    """Compares what is computed here with the vectors."""
+    """Compares the values that this file computes with the vectors."""
     with open(path) as file:
         vectors = json.load(file)
     for pairing in vectors["pairing"]:

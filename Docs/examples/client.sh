@@ -3,11 +3,11 @@
 #
 #     client.sh HOST PORT KEY_FILE TYPE [BODY]     such as:  client.sh 192.0.2.7 25863 lamp.key network.get
 #
-# Prints the line of the answer, with its body among other members.
+# Prints the whole line of the answer, with its body among other members.
 # KEY_FILE holds a pairing code: altnet://pair?v=1&id=...&key=...&cert=... An error is one line, `code: message`, with
 # exit status 1. openssl takes the key from its command line: EVERY USER of this machine can see it in the list of
 # processes.
-# Passwords are not sealed: openssl pkeyutl can, but not in a few lines. See seal.py.
+# It does not seal passwords: openssl pkeyutl can, but not in a few lines. See seal.py.
 set -euo pipefail
 
 [ $# -ge 4 ] || { sed -n '4s/^# *//p' "$0" >&2; exit 64; }
@@ -15,7 +15,7 @@ address=$1:$2 type=$4 body=${5:-'{}'}
 [[ $1 != *:* ]] || address="[$1]:$2"
 fail() { echo "$1: $2" >&2; exit 1; }
 
-# The code's values as hexadecimal digits: the key is bytes.
+# The values of the code. The key is in hexadecimal digits, because it is bytes.
 code=$(head -n 1 "$3")
 [[ $code == altnet://pair\?v=1\&* ]] || fail malformed "this is not a pairing code"
 hex() { od -An -v -tx1 | tr -d ' \n'; }
@@ -27,14 +27,14 @@ id=$(value id) name=$(value name || echo owner) key=$(value key | hex)
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
-# 1. What certificate does it show, and is it the device's?
+# 1. Reads the certificate, and checks that it is the device's.
 openssl s_client -connect "$address" </dev/null 2>/dev/null | openssl x509 -out "$folder/device.pem" 2>/dev/null \
     || fail failed "no TLS answers at $address"
 certificate=$(openssl x509 -in "$folder/device.pem" -outform der | openssl dgst -sha256 -binary | hex)
 [ "$(value cert || echo "$certificate")" = "$certificate" ] \
-    || fail certificateChanged "pair anew if the device was reset: else this is another host"
+    || fail certificateChanged "pair again if the device was reset. Otherwise this is another host"
 
-# 2. A session with this certificate and no other. The device greets with its nonce.
+# 2. Opens a session that accepts only this certificate. The device greets with its nonce.
 coproc openssl s_client -quiet -connect "$address" -CAfile "$folder/device.pem" -partial_chain -verify_return_error \
     2>/dev/null
 exec {from}<&"${COPROC[0]}" {to}>&"${COPROC[1]}"
@@ -46,7 +46,7 @@ receive
 theirs=$(member nonce "$line")
 ours=$(openssl rand -base64 32)
 
-# 3. Each side shows that it has the key, for this certificate and this connection alone.
+# 3. Each side proves that it has the key. A proof is valid only for this certificate and this connection.
 proof() {
     { printf 'altnet/1 %s' "$1"; bytes <<<"$certificate"; base64 -d <<<"$theirs"; base64 -d <<<"$ours"; printf %s "$id"
     } | openssl dgst -sha256 -mac HMAC -macopt "hexkey:$key" -binary | base64
@@ -57,7 +57,7 @@ receive
 [ "$(member proof "$line")" = "$(proof device)" ] \
     || fail notTheDevice "the other side has not proved that it has the key"
 
-# 4. Lines, from here on. There are no events without events.subscribe.
+# 4. Sends and receives lines from here on. There are no events without events.subscribe.
 printf '{"v":1,"id":"2","type":"%s","body":%s}\n' "$type" "$body" >&"$to"
 receive
 echo "$line"

@@ -1,8 +1,8 @@
-// Asks an altnet device in the network, on iOS 17 or macOS 14, with Network and CryptoKit alone. Swift apps that take a
-// package use AppClient instead (Docs/integrator/app.md), which does more.
+// Asks an altnet device in the network, on iOS 17 or macOS 14, using only Network and CryptoKit. Swift apps that can
+// depend on a package use AppClient instead (Docs/integrator/app.md), which does more.
 //
-// NOT RUN: no test of this project has an Apple system. What is above "A session" is compiled and compared with
-// vectors.json on Linux, with swift-crypto in the place of CryptoKit; the session is not compiled.
+// NOT RUN: this project's tests have no Apple system. On Linux a test compiles the part above "A session" with
+// swift-crypto in place of CryptoKit, and compares it with vectors.json. It does not compile the session.
 import Foundation
 
 #if canImport(CryptoKit)
@@ -11,7 +11,7 @@ import Foundation
     import Crypto
 #endif
 
-/// An error that the device has answered with, or why the other side is not the device.
+/// An error that the device answered, or the reason why the other side is not the device.
 struct DeviceFault: Error {
     let code: String
     let message: String
@@ -19,7 +19,7 @@ struct DeviceFault: Error {
     static let notTheDevice = DeviceFault(code: "notTheDevice", message: "the other side has not proved its key")
 }
 
-/// A pairing code: `key` has the bytes as they are, `certificate` is a SHA-256.
+/// A pairing code: `key` has the decoded bytes, `certificate` is a SHA-256 digest.
 struct DevicePairing {
     let id: String
     let name: String
@@ -47,7 +47,7 @@ struct DevicePairing {
         }
     }
 
-    /// Not URLComponents: the key is bytes and no text.
+    /// Decodes a query value. URLComponents would not do: the key is bytes, not text.
     private static func decode(_ text: Substring) -> Data {
         var bytes = Data()
         var rest = text.utf8
@@ -71,7 +71,7 @@ struct DevicePairing {
         hmac(Data("altnet/1 key".utf8) + publicKey + nonce + Data(id.utf8))
     }
 
-    /// A password for one place in one request.
+    /// Seals a password for one place in one request.
     /// - Parameter context: from ``sealContext(place:network:body:)``.
     /// - Returns: the network's member `sealed`.
     func seal(_ password: String, context: String, keyId: String, publicKey: Data) throws -> [String: String] {
@@ -90,7 +90,7 @@ struct DevicePairing {
         return sealed
     }
 
-    /// The text that says what a box is for.
+    /// Returns the text that binds a box to its purpose.
     /// - Parameter place: `backups.update`, `backups.update home` or `network.switch`.
     func sealContext(place: String, network: [String: Any], body: [String: Any]) -> String {
         let ssid =
@@ -122,9 +122,9 @@ struct DevicePairing {
 #if canImport(Network)
     import Network
 
-    /// One request at a time. The app needs NSLocalNetworkUsageDescription in its Info.plist.
+    /// A session of one request at a time. The app needs NSLocalNetworkUsageDescription in its Info.plist.
     ///
-    /// A request ends after 30 seconds, or when its task is cancelled. Both end the session: open another one then.
+    /// A request ends after 30 seconds, or when its task is cancelled. Both end the session: then open another one.
     actor DeviceSession {
         private static let queue = DispatchQueue(label: "altnet.connection")
         private static let limit = DispatchTimeInterval.seconds(30)
@@ -132,7 +132,7 @@ struct DevicePairing {
         private var received = Data()
         private var count = 0
 
-        /// The SHA-256 of the certificate that the device has shown; written before the connection is ready.
+        /// SHA-256 digest of the device's certificate. Set before the connection is ready.
         private final class Shown: @unchecked Sendable { var certificate = Data() }
 
         init(host: String, port: UInt16, pairing: DevicePairing) async throws {
@@ -157,7 +157,7 @@ struct DevicePairing {
             }
         }
 
-        /// Each side shows that it has the key, for this certificate and this connection alone.
+        /// Each side proves that it has the key. A proof is valid only for this certificate and this connection.
         private func open(_ pairing: DevicePairing, _ certificate: Data) async throws {
             let greeting = try await receive(until: .now() + Self.limit)
             guard let theirs = Self.bytes(greeting["nonce"]) else { throw DeviceFault.notTheDevice }
@@ -174,7 +174,7 @@ struct DevicePairing {
             guard Self.bytes(answer?["proof"]) == proof("device") else { throw DeviceFault.notTheDevice }
         }
 
-        /// The body of the answer, JSON as that of the request. Events that come before it are left out.
+        /// Sends a request and returns the answer's body; both are JSON. Ignores events that arrive before the answer.
         func ask(_ type: String, _ body: Data = Data("{}".utf8)) async throws -> Data {
             count += 1
             let head = #"{"v":1,"id":"\#(count)","type":"\#(type)","body":"#

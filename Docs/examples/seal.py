@@ -2,15 +2,15 @@
 """Seals the Wi-Fi passwords of a request with HPKE (RFC 9180, base mode), as in Docs/integrator/protocol.md.
 
 Reads one JSON object: type and body of a request with plain passwords, deviceId, sealing (the answer to key.agree), key
-(the bytes of the app's key as hexadecimal digits), keyName where it is not the owner's, and ephemeralKey where that is
-to be a given one. Prints the body to send. Needs the package `cryptography`.
+(the bytes of the app's key as hexadecimal digits), keyName unless it is the owner's, and optionally a fixed
+ephemeralKey. Prints the body to send. Needs the package `cryptography`.
 """
 import base64, hashlib, hmac, json, sys
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 KEM = b"KEM" + b"\x00\x20"  # DHKEM(X25519, HKDF-SHA256)
-SUITE = b"HPKE" + b"\x00\x20" + b"\x00\x01" + b"\x00\x01"  # HKDF-SHA256 and AES-128-GCM beside it
+SUITE = b"HPKE" + b"\x00\x20" + b"\x00\x01" + b"\x00\x01"  # with HKDF-SHA256 and AES-128-GCM
 
 
 def extract(salt, suite, label, ikm):
@@ -33,7 +33,7 @@ def hpke(recipient, ephemeral, info, aad, plaintext):
 
 
 def context(place, device_id, network, body):
-    """The text that says what the box is for."""
+    """Returns the text that states the purpose of the box."""
     ssid = bytes.fromhex(network["ssidHex"]) if "ssidHex" in network else network["ssid"].encode()
     address = network.get("address")
     if address:
@@ -51,7 +51,7 @@ def context(place, device_id, network, body):
 
 
 def seal(place, network, given):
-    """The network with its password in a box, for this place of this request alone."""
+    """Returns the network with its password in a box, which is valid only for this place of this request."""
     if "password" not in network:
         return network
     text = context(place, given["deviceId"], network, given["body"]).encode()

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""The same as client.py over a WebSocket (RFC 6455), with nothing but Python's standard library.
+"""Does the same as client.py over a WebSocket (RFC 6455), with nothing but Python's standard library.
 
     websocket.py HOST PORT KEY_FILE TYPE [BODY]
 
-A client whose library speaks WebSockets does what `begin` does by itself: it connects to wss://HOST:PORT/altnet. It has
-to let you see the certificate, or there is no proof: a browser does not.
+A client with a WebSocket library does not need `begin`: it connects to wss://HOST:PORT/altnet. The library has to show
+you the certificate, because the proofs need it. A browser does not show it.
 """
 import base64, hashlib, os, struct, sys
 from client import Device, DeviceError, run
@@ -13,7 +13,7 @@ TEXT, CLOSE, PING, PONG = 1, 8, 9, 10
 
 
 class WebSocketDevice(Device):
-    """One line a message. The device does not split its messages."""
+    """A session with one line in each message. The device does not split its messages."""
 
     PROTOCOL = "http/1.1"
 
@@ -54,7 +54,7 @@ class WebSocketDevice(Device):
         self.write_frame(TEXT, line)
 
     def write_frame(self, opcode, data):
-        """A client masks what it sends."""
+        """Sends a frame. A client has to mask its frames."""
         length, mask = len(data), os.urandom(4)
         if length < 126:
             head = struct.pack(">BB", 128 | opcode, 128 | length)

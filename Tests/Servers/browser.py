@@ -1,4 +1,4 @@
-"""Chromium without a window as a phone, driven through chromedriver (WebDriver)."""
+"""Drives Chromium without a window, as a phone, through chromedriver (WebDriver)."""
 
 import base64
 import json
@@ -11,7 +11,7 @@ import urllib.request
 DRIVER = "/usr/bin/chromedriver"
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 
-# What a person finds on the device's page, without its texts.
+# Scripts that find elements of the device's page as a person would, without its texts.
 SHOWN = "const shown = e => e.checkVisibility({visibilityProperty: true}) && e.getClientRects().length > 0;"
 ROW = SHOWN + """
 return [...document.querySelectorAll("main :is(label, summary, button, a)")].find(
@@ -20,7 +20,7 @@ return [...document.querySelectorAll("main :is(label, summary, button, a)")].fin
 PASSWORD = SHOWN + """
 return [...document.querySelectorAll("main input:is([type=password], [autocomplete$=password])")].find(shown) ?? null;
 """
-# The button that submits the form of a field, or the first form without one.
+# Finds the button that submits the form of a field, or of the first form if there is no field.
 SUBMIT = SHOWN + """
 const form = arguments[0]?.form ?? [...document.querySelectorAll("main form")].find(shown);
 return [...form.querySelectorAll("button")].find(e => e.type === "submit" && shown(e)) ?? null;
@@ -49,7 +49,7 @@ class Browser:
         self.session = f"/session/{answer['sessionId']}"
         self.has_scripts = has_scripts
         if not has_scripts:
-            # The page's own; the driver's still run.
+            # Disables the page's scripts. The driver's scripts still run.
             self.tool("Emulation.setScriptExecutionDisabled", value=True)
 
     def call(self, method, path, body=None):
@@ -76,7 +76,7 @@ class Browser:
         found = self.call("POST", self.session + "/element", {"using": "css selector", "value": selector})
         return f"{self.session}/element/{found[ELEMENT]}"
 
-    # Without scripts in the page, the driver cannot wait for where an element comes to rest.
+    # Without scripts in the page, the driver cannot wait until an element stops moving.
 
     def click(self, selector):
         if self.has_scripts:
@@ -104,7 +104,7 @@ class Browser:
             file.write(self.screenshot())
 
     def show(self, width, height=844, is_phone=True):
-        """Changes the size of the screen in CSS pixels, which are the picture's."""
+        """Changes the size of the screen in CSS pixels. A CSS pixel is a pixel of the picture."""
         self.tool("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=is_phone)
 
     def wait(self, selector, limit):
@@ -118,7 +118,7 @@ class Browser:
                 time.sleep(0.05)
 
     def until(self, limit, script, *arguments):
-        """Waits until a script returns something, and returns that."""
+        """Waits until a script returns a true value, and returns that."""
         end = time.monotonic() + limit
         while True:
             try:
@@ -130,7 +130,7 @@ class Browser:
                 raise LookupError(f"not within {limit} s at {self.url}: {script} {arguments}")
             time.sleep(0.1)
 
-    # A person at the device's page.
+    # Actions of a person on the device's page.
 
     def press(self, element):
         self.call("POST", f"{self.session}/element/{element[ELEMENT]}/click")

@@ -1,11 +1,11 @@
-"""Home Assistant's core in this process, with one device of altnet at a broker: what it makes of it, and how soon.
+"""Runs Home Assistant's core in this process, with one altnet device at a broker. Checks the entities and their delays.
 
     home-assistant-check.py CONFIG-FOLDER BROKER-PORT DEVICE-ID AGENT-SOCKET FLAGS
 
-Runs inside the Debian 14 of Tests/Servers/home-assistant, which does what files in FLAGS ask for (see `demand`).
+Runs inside the Debian 14 of Tests/Servers/home-assistant. That script does what files in FLAGS ask for (see `demand`).
 """
 import asyncio, json, os, socket, sys, threading, time
-from homeassistant import bootstrap  # noqa: F401  # before all else of it, for they import each other
+from homeassistant import bootstrap  # noqa: F401  # comes first, because its modules import each other
 from homeassistant.helpers import device_registry, entity_registry
 import home_assistant_core as core
 
@@ -25,7 +25,7 @@ def check(what, holds):
 
 
 def follow(path):
-    """Notes when the agent itself tells a network."""
+    """Records when the agent itself reports a network."""
     link = socket.socket(socket.AF_UNIX)
     link.connect(path)
     link.sendall(b'{"v":1,"id":"1","type":"events.subscribe"}\n')
@@ -38,7 +38,7 @@ def follow(path):
 
 
 def make_home(path, name):
-    """The device belongs in that network."""
+    """Makes a stored network the device's home."""
     def ask(kind, body):
         link.sendall(json.dumps({"v": 1, "id": "1", "type": kind, "body": body}).encode() + b"\n")
         return json.loads(answers.readline())["body"]
@@ -52,7 +52,7 @@ def make_home(path, name):
 
 
 def demand(name):
-    """Has what started this do something, and waits until that is done."""
+    """Asks the script that started this to do something, by a file in FLAGS."""
     open(f"{flags}/{name}", "w").close()
 
 
@@ -90,8 +90,8 @@ async def main():
     await until("all 13 entities appear", lambda: all(state(name) is not None for name in names))
     print(f"  they were there {time.monotonic() - began:.1f} s after the start", flush=True)
     await until("it is online", lambda: state("online") == "on")
-    await until("its network is told", lambda: state("network") == "Garden" and state("select") == "Garden")
-    await until("its signal is told", lambda: (state("signal") or "").startswith("-"))
+    await until("its network is reported", lambda: state("network") == "Garden" and state("select") == "Garden")
+    await until("its signal is reported", lambda: (state("signal") or "").startswith("-"))
     for name in names:
         print(f"    {identifier(name)} = {state(name)}", flush=True)
     select = identifier("select")
@@ -140,7 +140,7 @@ async def main():
 
     demand("kill")
     await until("a device that is gone is offline", lambda: state("online") == "off")
-    check("and what it told is not taken for true", state("network") == "unavailable" and state("signal") == "unavailable")
+    check("and its last reports are not shown as current", state("network") == "unavailable" and state("signal") == "unavailable")
     demand("start")
     await until("it comes back", lambda: state("online") == "on" and state("network") == "Home")
     demand("remove")

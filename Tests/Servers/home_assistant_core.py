@@ -1,8 +1,8 @@
-"""Home Assistant's core in this process, with MQTT at a broker on this machine and nothing else."""
+"""Starts Home Assistant's core in this process, with MQTT at a broker on this machine and nothing else."""
 import json, os, time
 
 
-# Its page, for a browser on this machine, which needs no password.
+# Settings of its page, for a browser on this machine, which needs no password.
 PAGE = """  auth_providers:
     - type: trusted_networks
       trusted_networks: [127.0.0.1]
@@ -18,7 +18,7 @@ lovelace:
 
 
 async def start(folder, port, page=False):
-    """Returns it, running, and when it was told to start. With `page` it has its page at http://127.0.0.1:8123."""
+    """Starts Home Assistant. Returns it and the time of the start. `page` serves its page at http://127.0.0.1:8123."""
     os.makedirs(folder + "/.storage", exist_ok=True)
     with open(folder + "/configuration.yaml", "w") as file:
         file.write("homeassistant:\n  name: House\n  time_zone: UTC\n" + (PAGE if page else "")
@@ -35,7 +35,7 @@ async def start(folder, port, page=False):
             "options": {}, "pref_disable_new_entities": False, "pref_disable_polling": False, "source": "user",
             "title": "broker", "unique_id": None, "version": 1}]}}, file)
     from homeassistant import bootstrap, runner
-    # Without its page it would start in recovery mode.
+    # Otherwise it would start in recovery mode without its page.
     bootstrap.CRITICAL_INTEGRATIONS = set()
     hass = await bootstrap.async_setup_hass(runner.RuntimeConfig(
         config_dir=folder, skip_pip=True, open_ui=False, verbose=False, log_rotate_days=None, log_file=None,
@@ -49,10 +49,10 @@ async def start(folder, port, page=False):
 
 
 def dashboard(folder, registry, device):
-    """Has its page show the device."""
+    """Writes a dashboard that shows the device."""
     def row(name):
         found = registry.entities[entity(registry, device, name)]
-        # The picture of an update is at a place that is not of this machine.
+        # The default picture of an update is not on this machine.
         icon = {"icon": "mdi:package-up"} if name == "firmware" else {}
         return {"entity": found.entity_id, "name": found.original_name, **icon}
 
@@ -72,7 +72,7 @@ def dashboard(folder, registry, device):
 
 
 def entity(registry, device, name):
-    """The identifier of an entity of the device; None where it is not there."""
+    """Returns the identifier of an entity of the device, or None if there is no such entity."""
     unique = "".join(c if c.isalnum() or c == "-" else "_%02x" % ord(c) for c in device)
     return next((entry.entity_id for entry in registry.entities.values()
                  if entry.unique_id == f"altnet_{unique}_{name}"), None)

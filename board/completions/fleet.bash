@@ -1,5 +1,5 @@
 
-# 'altnet fleet' is altnet-mqtt's, whose script is beside this one.
+# altnet-mqtt completes 'altnet fleet'. Its script is in the same folder as this one.
 _altnet_or_fleet() {
     if [[ "${COMP_WORDS[1]-}" != fleet || "${COMP_CWORD}" -lt 2 ]]; then
         _altnet "${@}"

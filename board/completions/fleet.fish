@@ -1,5 +1,5 @@
 
-# 'altnet fleet' is altnet-mqtt's, whose script is in its package.
+# altnet-mqtt completes 'altnet fleet'. Its package has the script.
 function __altnet_is_fleet
     set -l words (commandline -opc)
     test (count $words) -gt 1 -a "$words[2]" = fleet

@@ -1,4 +1,4 @@
-# 'altnet fleet' is altnet-mqtt's, whose script is in its package.
+# altnet-mqtt completes 'altnet fleet'. Its package has the script.
 _altnet() {
     if [[ "${words[2]}" != fleet || "${CURRENT}" -lt 3 ]]; then
         _altnet_itself "${@}"

@@ -1,12 +1,12 @@
-"""Home Assistant's core in this process, with a device of the lab at a broker.
+"""Runs Home Assistant's core in this process, with a device of the lab at a broker.
 
     home-assistant-scene.py CONFIG-FOLDER BROKER-PORT DEVICE-ID ORDERS
 
-Prints "NAME ENTITY STATE", with tabs between, for each of its entities, and again whenever one changes. A line NETWORK that is appended to the file ORDERS is
-chosen in the device's select.
+Prints "NAME ENTITY STATE", separated by tabs, for each entity of the device, and again after each change. A network
+name that is appended to the file ORDERS, as a line, is chosen in the device's select.
 """
 import asyncio, os, sys
-from homeassistant import bootstrap  # noqa: F401  # before all else of it, for they import each other
+from homeassistant import bootstrap  # noqa: F401  # comes first, because its modules import each other
 from homeassistant.helpers import entity_registry
 import home_assistant_core as core
 

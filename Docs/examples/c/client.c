@@ -1,10 +1,10 @@
-// Asks an altnet device in the network, with mbedTLS (2.28 or 3): what is on most microcontrollers.
+// Asks an altnet device in the network, with mbedTLS (2.28 or 3), which most microcontrollers have.
 //
 //     cc client.c -o client -lmbedtls -lmbedx509 -lmbedcrypto
 //     ./client HOST PORT KEY_FILE TYPE [BODY]     such as:  ./client 192.0.2.7 25863 lamp.key network.get
 //
 // KEY_FILE holds a pairing code: altnet://pair?v=1&id=...&key=...&cert=... An error is one line, `code: message`, with
-// exit status 1. It seals no passwords: mbedTLS has the parts (X25519, HMAC, AES-128-GCM), and seal.py shows the order.
+// exit status 1. It does not seal passwords: mbedTLS has the parts (X25519, HMAC, AES-128-GCM), and seal.py shows how.
 #include <mbedtls/base64.h>
 #include <mbedtls/ctr_drbg.h>
 #include <mbedtls/entropy.h>
@@ -36,7 +36,7 @@ static int expect(int result) {
     return result;
 }
 
-// The bytes of a member in Base64.
+// Decodes a member in Base64.
 static void bytes(const char *json, const char *name, unsigned char out[HASH]) {
     const char *value = text(json, name);
     size_t length = 0;
@@ -68,7 +68,7 @@ static void receive(void) {
     if (error) fail(code ? code : "failed", message ? message : error);
 }
 
-// The body of the answer. Events that come before it are left out.
+// Returns the body of the answer. Skips events that come before it.
 static const char *ask(const char *type, const char *body) {
     int length = snprintf(
         request, sizeof request, "{\"v\":1,\"id\":\"1\",\"type\":\"%s\",\"body\":%s}\n", type, body ? body : "{}");
@@ -80,7 +80,7 @@ static const char *ask(const char *type, const char *body) {
     return member(line, "body");
 }
 
-// Of one side, for this certificate and this connection alone.
+// Computes the proof of one side. It is valid only for this certificate and this connection.
 static void prove(
     const char *side, const unsigned char *key, size_t length, const unsigned char parts[3 * HASH], const char *id,
     unsigned char proof[HASH]
@@ -96,7 +96,7 @@ static void prove(
     mbedtls_md_free(&hmac);
 }
 
-// Standard Base64.
+// Encodes in standard Base64.
 static const char *encode(const unsigned char in[HASH], char out[BASE64]) {
     size_t length;
     expect(mbedtls_base64_encode((unsigned char *)out, BASE64, &length, in, HASH));
@@ -133,7 +133,7 @@ int main(int count, char **arguments) {
     expect(mbedtls_ssl_config_defaults(
         &config, MBEDTLS_SSL_IS_CLIENT, MBEDTLS_SSL_TRANSPORT_STREAM, MBEDTLS_SSL_PRESET_DEFAULT));
     mbedtls_ssl_conf_rng(&config, mbedtls_ctr_drbg_random, &random);
-    mbedtls_ssl_conf_authmode(&config, MBEDTLS_SSL_VERIFY_OPTIONAL);  // What is checked is the fingerprint.
+    mbedtls_ssl_conf_authmode(&config, MBEDTLS_SSL_VERIFY_OPTIONAL);  // The fingerprint is checked below.
     mbedtls_ssl_conf_read_timeout(&config, 30000);
     expect(mbedtls_ssl_setup(&tls, &config));
     expect(mbedtls_ssl_set_hostname(&tls, NULL));
@@ -141,7 +141,7 @@ int main(int count, char **arguments) {
     mbedtls_ssl_set_bio(&tls, &net, mbedtls_net_send, NULL, mbedtls_net_recv_timeout);
     expect(mbedtls_ssl_handshake(&tls));
 
-    // The certificate's SHA-256, the device's nonce, ours.
+    // The certificate's SHA-256, the device's nonce, and our nonce.
     unsigned char parts[3 * HASH], proof[HASH], theirs[HASH];
     const mbedtls_x509_crt *certificate = mbedtls_ssl_get_peer_cert(&tls);
     if (!certificate) fail("notTheDevice", "it shows no certificate");
@@ -149,7 +149,7 @@ int main(int count, char **arguments) {
     char digits[2 * HASH + 1];
     for (int i = 0; i < HASH; i++) snprintf(digits + 2 * i, 3, "%02x", parts[i]);
     if (pin && strcasecmp((const char *)pin, digits))
-        fail("certificateChanged", "pair anew if the device was reset: else this is another host");
+        fail("certificateChanged", "pair again if the device was reset. Otherwise this is another host");
     receive();
     bytes(line, "nonce", parts + HASH);
     expect(mbedtls_ctr_drbg_random(&random, parts + 2 * HASH, HASH));

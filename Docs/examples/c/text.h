@@ -1,5 +1,5 @@
-// Reads pairing codes and the JSON of a device, without a library. What is made here stays as long as the program: on a
-// device that goes on, free it.
+// Reads pairing codes and the JSON of a device, without a library. The results are never freed. Free them on a device
+// that keeps running.
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 static int is_hex(char digit) { return isxdigit((unsigned char)digit); }
 
-// A value of the pairing code, its percent signs decoded in place: the bytes as they are. NULL where there is none.
+// Returns a value of the pairing code as raw bytes, with its percent signs decoded. NULL if there is none.
 static unsigned char *value(char *code, const char *name, size_t *length) {
     size_t width = strlen(name);
     for (char *at = strchr(code, '?'); at; at = strchr(at + 1, '&')) {
@@ -26,7 +26,7 @@ static unsigned char *value(char *code, const char *name, size_t *length) {
     return NULL;
 }
 
-// The member of a JSON object without spaces, as it is written. NULL where there is none.
+// Returns the member of a JSON object without spaces, as it is written. NULL if there is none.
 static char *member(const char *json, const char *name) {
     int depth = 0;
     size_t width = strlen(name);
@@ -53,7 +53,7 @@ static char *member(const char *json, const char *name) {
     return NULL;
 }
 
-// The same for a text, without its quotes and with its escapes as they are.
+// Returns a member that is a text, without its quotes. Keeps its escapes.
 static char *text(const char *json, const char *name) {
     char *value = json ? member(json, name) : NULL;
     size_t length = value ? strlen(value) : 0;
@@ -62,7 +62,7 @@ static char *text(const char *json, const char *name) {
     return value + 1;
 }
 
-// A text as JSON, with its quotes.
+// Returns a text as JSON, with quotes.
 static char *quoted(const char *text) {
     char *json = malloc(2 * strlen(text) + 3), *to = json;
     if (!json) return NULL;

@@ -22,13 +22,13 @@ class Device {
   static const limit = Duration(seconds: 30);
 
   static Future<Device> open(String host, int port, Pairing pairing) async {
-    // What is checked is the fingerprint: no authority vouches for a device.
+    // Accepts any certificate, because no authority vouches for a device. The fingerprint is checked below.
     final socket = await SecureSocket.connect(host, port, context: SecurityContext(withTrustedRoots: false),
         onBadCertificate: (_) => true, supportedProtocols: ['altnet'], timeout: limit);
     final certificate = sha256(socket.peerCertificate!.der);
     if (pairing.cert != null && pairing.cert != hex(certificate)) {
       socket.destroy();
-      throw DeviceException('certificateChanged', 'pair anew if the device was reset: else this is another host');
+      throw DeviceException('certificateChanged', 'pair again if the device was reset. Otherwise this is another host');
     }
     final lines = StreamIterator(socket.cast<List<int>>().transform(utf8.decoder).transform(const LineSplitter()));
     final device = Device._(pairing, socket, lines);
@@ -42,7 +42,7 @@ class Device {
     return device;
   }
 
-  /// Each side shows that it has the key, for this certificate and this connection alone.
+  /// Proves on each side that it has the key. A proof is valid only for this certificate and this connection.
   Future<void> prove(List<int> certificate) async {
     final theirs = base64.decode((await receive(DateTime.now().add(limit)))['nonce']);
     final ours = randomBytes(32);
@@ -69,7 +69,7 @@ class Device {
   /// Closes the connection, and ends pending waits.
   void close() => socket.destroy();
 
-  /// The body of the answer. Events that come before it are left out.
+  /// Returns the body of the answer. Skips events that come before it.
   Future<Map<String, dynamic>> ask(String type, [Map<String, dynamic> body = const {}]) async {
     socket.write('${jsonEncode({'v': 1, 'id': '${++count}', 'type': type, 'body': body})}\n');
     final end = DateTime.now().add(limit);
@@ -80,7 +80,7 @@ class Device {
     return answer['body'];
   }
 
-  /// The same for a request with Wi-Fi passwords, which the device takes in boxes only.
+  /// Like [ask], for a request with Wi-Fi passwords. The device accepts them only in boxes.
   Future<Map<String, dynamic>> askSealed(String type, Map<String, dynamic> body) async {
     final nonce = randomBytes(32);
     final sealing = await ask('key.agree', {'key': pairing.name, 'nonce': base64.encode(nonce)});
@@ -91,7 +91,7 @@ class Device {
   }
 }
 
-/// Compares what is computed here with the vectors.
+/// Compares the computed values with the vectors.
 Future<void> check(Map<String, dynamic> vectors) async {
   void expect(Object? value, Object? expected) {
     if (jsonEncode(value) != jsonEncode(expected)) throw FormatException('not as in the vectors: $value');

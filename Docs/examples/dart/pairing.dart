@@ -21,7 +21,7 @@ List<int> randomBytes(int count) {
   return List.generate(count, (_) => random.nextInt(256));
 }
 
-/// An error that the device has answered with, or why the other side is not the device.
+/// An error that the device has answered, or the reason why the other side is not the device.
 class DeviceException implements Exception {
   DeviceException(this.code, this.message);
   final String code, message;
@@ -29,7 +29,7 @@ class DeviceException implements Exception {
   String toString() => '$code: $message';
 }
 
-/// A pairing code: [key] has the bytes as they are, [cert] is a SHA-256 in hexadecimal digits.
+/// A pairing code: [key] has the raw bytes, [cert] is a SHA-256 in hexadecimal digits.
 class Pairing {
   Pairing(this.id, this.key, this.name, this.cert);
   final String id, name;
@@ -53,7 +53,7 @@ class Pairing {
         utf8.decode(id), key, name == null ? 'owner' : utf8.decode(name), cert == null ? null : utf8.decode(cert));
   }
 
-  /// Not Uri.queryParameters: the key is bytes and no text, and a plus sign is a plus sign.
+  /// Uri.queryParameters would not do: the key is bytes, not text, and a plus sign is not a space.
   static List<int> decode(String text) {
     final bytes = <int>[];
     for (var i = 0; i < text.length; i++) {
@@ -70,7 +70,7 @@ class Pairing {
   List<int> agreementProof(List<int> publicKey, List<int> nonce) =>
       hmac(key, [utf8.encode('altnet/1 key'), publicKey, nonce, utf8.encode(id)]);
 
-  /// The body of a request with its passwords in boxes. [sealing] is the answer to key.agree.
+  /// Returns the body of a request with its passwords in boxes. [sealing] is the answer to key.agree.
   Future<Map<String, dynamic>> seal(String type, Map<String, dynamic> body, Map<String, dynamic> sealing,
       [List<int>? ephemeral]) async {
     Future<Map<String, dynamic>> box(String place, Map<String, dynamic> network) async {
@@ -96,7 +96,7 @@ class Pairing {
     };
   }
 
-  /// The text that says what a box is for.
+  /// Returns the text that states the purpose of a box.
   String context(String place, Map<String, dynamic> network, Map<String, dynamic> body) {
     final own = network['address'];
     final address = own == null

@@ -18,7 +18,7 @@ import (
 
 type object = map[string]any
 
-// Fault is an error that the device has answered with, or why the other side is not the device.
+// Fault is an error that the device has answered, or the reason why the other side is not the device.
 type Fault struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
@@ -26,7 +26,7 @@ type Fault struct {
 
 func (fault *Fault) Error() string { return fault.Code + ": " + fault.Message }
 
-// Pairing is a pairing code: Key has the bytes as they are, Cert is a SHA-256 or empty.
+// Pairing is a pairing code. Key has the raw bytes, and Cert is a SHA-256 or empty.
 type Pairing struct {
 	ID, Name  string
 	Key, Cert []byte
@@ -37,7 +37,7 @@ func readPairing(code string) (*Pairing, error) {
 	values := map[string]string{"name": "owner"}
 	for _, item := range strings.Split(query, "&") {
 		name, text, _ := strings.Cut(item, "=")
-		value, err := url.PathUnescape(text) // Not url.ParseQuery: a plus sign is a plus sign.
+		value, err := url.PathUnescape(text) // url.ParseQuery would make a plus sign a space.
 		if err != nil {
 			return nil, &Fault{"malformed", "the pairing code is damaged"}
 		}
@@ -76,11 +76,11 @@ func open(address string, pairing *Pairing) (*Device, error) {
 	var certificate [32]byte
 	config := &tls.Config{
 		NextProtos:         []string{"altnet"},
-		InsecureSkipVerify: true, // What is checked is the fingerprint.
+		InsecureSkipVerify: true, // The fingerprint is checked below.
 		VerifyConnection: func(state tls.ConnectionState) error {
 			certificate = sha256.Sum256(state.PeerCertificates[0].Raw)
 			if len(pairing.Cert) > 0 && !bytes.Equal(pairing.Cert, certificate[:]) {
-				return &Fault{"certificateChanged", "pair anew if the device was reset: else this is another host"}
+				return &Fault{"certificateChanged", "pair again if the device was reset. Otherwise this is another host"}
 			}
 			return nil
 		},
@@ -91,7 +91,7 @@ func open(address string, pairing *Pairing) (*Device, error) {
 	}
 	device := &Device{pairing, conn, bufio.NewReader(conn), 0}
 
-	// Each side shows that it has the key, for this certificate and this connection alone.
+	// Each side proves that it has the key. A proof is valid only for this certificate and this connection.
 	var greeting struct{ Nonce []byte }
 	if err := device.receive(&greeting); err != nil {
 		return nil, err
@@ -128,7 +128,7 @@ func (device *Device) receive(into any) error {
 	return json.Unmarshal(line, into)
 }
 
-// Reads the body of the answer. Events that come before it are left out.
+// Reads the body of the answer. Skips events that come before it.
 func (device *Device) ask(kind string, body, answer any) error {
 	device.count++
 	request := object{"v": 1, "id": strconv.Itoa(device.count), "type": kind}

@@ -86,7 +86,7 @@ type vectors struct {
 	}
 }
 
-// Compares what is computed here with the vectors.
+// Compares the computed values with the vectors.
 func check(path string) error {
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -22,7 +22,7 @@ type Sealing struct {
 	Proof     []byte `json:"proof"`
 }
 
-// Asks with the passwords of the request in boxes, if it has any: the device takes no others.
+// Asks with the passwords of the request in boxes, if it has any. The device accepts them only in boxes.
 func (device *Device) askSealed(kind string, body, answer any) error {
 	fields, isObject := body.(object)
 	if isObject {
@@ -59,7 +59,7 @@ func (device *Device) agree(sealing *Sealing) error {
 	return err
 }
 
-// Calls back for each network with a password in a request.
+// Calls box for each network with a password in a request.
 func seal(kind string, body object, box func(place string, network object) error) error {
 	places := []string{kind}
 	networks := []any{body}
@@ -79,7 +79,7 @@ func seal(kind string, body object, box func(place string, network object) error
 	return nil
 }
 
-// Replaces the password of a network by a box for this place in this request alone.
+// Replaces the password of a network by a box, which is valid only for this place in this request.
 func (pairing *Pairing) seal(place string, network, body object, sealing *Sealing, ephemeral *ecdh.PrivateKey) error {
 	text := []byte(sealContext(place, pairing.ID, network, body))
 	password, _ := network["password"].(string)
@@ -102,7 +102,7 @@ func (pairing *Pairing) seal(place string, network, body object, sealing *Sealin
 	return nil
 }
 
-// The text that says what a box is for.
+// Returns the text that states the purpose of a box.
 func sealContext(place, deviceID string, network, body object) string {
 	text := func(value any) string {
 		switch value := value.(type) {
@@ -172,7 +172,7 @@ func hpke(recipient []byte, ephemeral *ecdh.PrivateKey, info, aad, plaintext []b
 
 func encode(data []byte) string { return base64.StdEncoding.EncodeToString(data) }
 
-// Numbers stay as they are written.
+// Keeps numbers as they are written.
 func unmarshal(data []byte, into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.UseNumber()

@@ -1,4 +1,4 @@
-// Asks an altnet device in the network, with nothing but what Java 17 has built in, most of which Android has too.
+// Asks an altnet device in the network, with only the built-in classes of Java 17. Android has most of them too.
 //
 //     javac -d classes *.java && java -cp classes Client HOST PORT KEY_FILE TYPE [BODY]
 //     such as:  java -cp classes Client 192.0.2.7 25863 lamp.key network.get
@@ -34,7 +34,7 @@ final class Client implements AutoCloseable {
     private final BufferedReader lines;
     private int count;
 
-    /** An error that the device has answered with, or why the other side is not the device. */
+    /** An error that the device has answered, or the reason why the other side is not the device. */
     static final class DeviceException extends IOException {
         final String code;
 
@@ -44,7 +44,7 @@ final class Client implements AutoCloseable {
         }
     }
 
-    /** What is checked is the fingerprint, after the handshake: no authority vouches for a device. */
+    /** Accepts any certificate, because no authority vouches for a device. The fingerprint is checked later. */
     private static final class AnyCertificate implements X509TrustManager {
         @Override public void checkClientTrusted(X509Certificate[] chain, String type) { }
         @Override public void checkServerTrusted(X509Certificate[] chain, String type) { }
@@ -63,11 +63,11 @@ final class Client implements AutoCloseable {
         byte[] certificate = MessageDigest.getInstance("SHA-256").digest(shown.getEncoded());
         if (pairing.cert() != null && !Arrays.equals(certificate, pairing.cert())) {
             throw new DeviceException(
-                "certificateChanged", "pair anew if the device was reset: else this is another host");
+                "certificateChanged", "pair again if the device was reset. Otherwise this is another host");
         }
         lines = new BufferedReader(new InputStreamReader(socket.getInputStream(), StandardCharsets.UTF_8));
 
-        // Each side shows that it has the key, for this certificate and this connection alone.
+        // Each side proves that it has the key. A proof is valid only for this certificate and this connection.
         byte[] theirs = Pairing.bytes(receive().get("nonce"));
         byte[] ours = Pairing.random(32);
         Map<?, ?> opened = ask("session.open", Json.object(
@@ -89,7 +89,7 @@ final class Client implements AutoCloseable {
         return message;
     }
 
-    /** The body of the answer. Events that come before it are left out. */
+    /** Returns the body of the answer. Skips events that come before it. */
     Map<?, ?> ask(String type, Map<?, ?> body) throws IOException {
         Map<String, Object> request = Json.object("v", 1, "id", String.valueOf(++count), "type", type, "body", body);
         socket.getOutputStream().write((Json.write(request) + "\n").getBytes(StandardCharsets.UTF_8));
@@ -98,7 +98,7 @@ final class Client implements AutoCloseable {
         return (Map<?, ?>) answer.get("body");
     }
 
-    /** The same for a request with Wi-Fi passwords, which the device takes in boxes only. */
+    /** Like {@code ask}, for a request with Wi-Fi passwords. The device accepts them only in boxes. */
     Map<?, ?> askSealed(String type, Map<?, ?> body) throws IOException, GeneralSecurityException {
         byte[] nonce = Pairing.random(32);
         Map<?, ?> sealing = ask("key.agree", Json.object("key", pairing.name(), "nonce", Pairing.base64(nonce)));
@@ -111,7 +111,7 @@ final class Client implements AutoCloseable {
 
     @Override public void close() throws IOException { socket.close(); }
 
-    /** Compares what is computed here with the vectors. */
+    /** Compares the computed values with the vectors. */
     private static void check(Map<?, ?> vectors) throws IOException, GeneralSecurityException {
         for (Object item : (List<?>) vectors.get("pairing")) {
             Map<?, ?> vector = (Map<?, ?>) item;

@@ -4,7 +4,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** JSON as Map, List, String, BigDecimal, Boolean and null: Java has none. On Android, org.json does it. */
+/** JSON as Map, List, String, BigDecimal, Boolean and null, because Java has no JSON. On Android, use org.json. */
 final class Json {
     private static final int DEEPEST = 32;
     private final String text;
@@ -19,7 +19,7 @@ final class Json {
         return value;
     }
 
-    /** Of names and values by turns. Without those that are null. */
+    /** Makes an object from alternating names and values. Leaves out null values. */
     static Map<String, Object> object(Object... members) {
         Map<String, Object> object = new LinkedHashMap<>();
         for (int i = 0; i < members.length; i += 2) {
@@ -68,7 +68,7 @@ final class Json {
         return new IllegalArgumentException("no JSON at character " + at);
     }
 
-    /** The character that comes next beside spaces, a zero at the end. */
+    /** Skips spaces and returns the next character, or a zero at the end. */
     private char next() {
         while (at < text.length() && Character.isWhitespace(text.charAt(at))) at++;
         return at < text.length() ? text.charAt(at) : '\0';

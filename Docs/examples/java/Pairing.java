@@ -9,7 +9,7 @@ import java.util.Map;
 import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 
-/** A pairing code: {@code key} has the bytes as they are, {@code cert} is a SHA-256 or null. */
+/** A pairing code: {@code key} has the raw bytes, {@code cert} is a SHA-256 or null. */
 record Pairing(String id, byte[] key, String name, byte[] cert) {
     static Pairing read(String code) throws Client.DeviceException {
         String[] parts = code.strip().split("\\?", 2);
@@ -27,7 +27,7 @@ record Pairing(String id, byte[] key, String name, byte[] cert) {
         return new Pairing(text(values.get("id")), values.get("key"), name, cert);
     }
 
-    /** Not URLDecoder: the key is bytes and no text, and a plus sign is a plus sign. */
+    /** URLDecoder would not do: the key is bytes, not text, and a plus sign is not a space. */
     private static byte[] decode(String text) {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         for (int i = 0; i < text.length(); i++) {

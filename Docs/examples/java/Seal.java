@@ -18,10 +18,10 @@ import javax.crypto.spec.GCMParameterSpec;
 import javax.crypto.spec.SecretKeySpec;
 
 /**
- * Seals the Wi-Fi passwords of a request. X25519 is on Android from API level 33 on; before that it is in Tink.
+ * Seals the Wi-Fi passwords of a request. Android has X25519 from API level 33 on. Use Tink before that.
  *
  * @param sealing the answer to key.agree
- * @param ephemeralKey null for one of its own for each box, as it has to be but for a check of vectors
+ * @param ephemeralKey null for a new key for each box; only a check of vectors may use another value
  */
 record Seal(Pairing pairing, String type, Map<?, ?> request, Map<?, ?> sealing, byte[] ephemeralKey) {
     Map<?, ?> body() throws GeneralSecurityException {
@@ -53,7 +53,7 @@ record Seal(Pairing pairing, String type, Map<?, ?> request, Map<?, ?> sealing, 
         return entry;
     }
 
-    /** The text that says what a box is for. */
+    /** Returns the text that states the purpose of a box. */
     private String context(String place, Map<?, ?> network) {
         boolean isSwitch = place.equals("network.switch");
         Map<?, ?> options = isSwitch ? request : Map.of();
@@ -80,7 +80,7 @@ record Seal(Pairing pairing, String type, Map<?, ?> request, Map<?, ?> sealing, 
     private static final byte[] KEM = "KEM\0\u0020".getBytes(ISO_8859_1);
     private static final byte[] SUITE = "HPKE\0\u0020\0\1\0\1".getBytes(ISO_8859_1);
     private static final byte[] NONE = {};
-    // X25519 keys as Java reads them: the 32 bytes after these (RFC 8410).
+    // Java reads an X25519 key as one of these prefixes and the 32 bytes (RFC 8410).
     private static final byte[] PUBLIC = HexFormat.of().parseHex("302a300506032b656e032100");
     private static final byte[] PRIVATE = HexFormat.of().parseHex("302e020100300506032b656e04220420");
 
@@ -113,7 +113,7 @@ record Seal(Pairing pairing, String type, Map<?, ?> request, Map<?, ?> sealing, 
         return agreement.generateSecret();
     }
 
-    /** HMAC with no key is HMAC with zeros, and Java has no empty key. */
+    /** Uses zeros for an empty key, which Java does not allow. HMAC gives the same value for both. */
     private static byte[] extract(byte[] salt, byte[] suite, String label, byte[] input)
             throws GeneralSecurityException {
         byte[] key = salt.length == 0 ? new byte[32] : salt;

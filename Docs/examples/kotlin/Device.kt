@@ -33,7 +33,7 @@ class Device private constructor(private val client: Client) : AutoCloseable {
             Device(blocking(limit, late = Client::close) { Client(host, port, Pairing.read(pairingCode)) })
 
         /**
-         * Runs [work] in a thread of its own, because sockets block. [onCancel] has to end it, and [late] gets a result
+         * Runs [work] in a separate thread, because sockets block. [onCancel] has to end it, and [late] gets a result
          * that comes after the end of the wait.
          */
         @OptIn(ExperimentalCoroutinesApi::class)

@@ -1,6 +1,6 @@
-// SQLite (Debian: libsqlite3-dev), which the key file is measured against, and what of it Swift cannot reach.
+// SQLite (Debian: libsqlite3-dev), against which the key file is measured, and its functions that Swift cannot call.
 //
-// Beside it, the C library's account of its heap (mallinfo2(3)), which Swift's Glibc module leaves out.
+// Also the C library's heap statistics (mallinfo2(3)), which Swift's Glibc module leaves out.
 #pragma once
 
 #include <malloc.h>
@@ -11,7 +11,7 @@ static inline int sqlite_bind_copy(sqlite3_stmt *statement, int index, const voi
     return sqlite3_bind_blob(statement, index, bytes, count, SQLITE_TRANSIENT);
 }
 
-/// Has closing leave the write-ahead log as it is: what a power cut leaves, too.
+/// Keeps the write-ahead log when the database is closed, as a power cut does.
 static inline int sqlite_keep_log_on_close(sqlite3 *database) {
     return sqlite3_db_config(database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)0);
 }

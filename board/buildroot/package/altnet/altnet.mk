@@ -28,7 +28,7 @@ $(foreach name,BR2_PACKAGE_ALTNET_DEB $(if $(BR2_PACKAGE_ALTNET_MQTT),BR2_PACKAG
 	$(if $(call qstrip,$($(name))),,$(error $(name) is empty: name the package that "make deb" has made)))
 endif
 
-# Installs the files of the Debian packages, so that there is one list of them. The rest is Debian's own.
+# Installs the files of the Debian packages, so that there is only one list of files. Removes what only Debian uses.
 define ALTNET_EXTRACT_CMDS
 	mkdir -p $(@D)/root
 	$(foreach deb,$(ALTNET_DEBS),cd $(@D) && ar x $(deb) && tar -xf data.tar.* -C root && rm data.tar.*$(sep))
@@ -44,13 +44,14 @@ define ALTNET_INSTALL_TARGET_CMDS
 	$(ALTNET_INSTALL_WRITABLE)
 endef
 
-# Init has no units: this says what it needs to know.
+# S45altnet reads these settings, because an init without systemd has no units.
 define ALTNET_INSTALL_INIT_SYSV
 	printf 'INTERFACE=%s\nWRITABLE=%s\n' '$(ALTNET_INTERFACE)' '$(ALTNET_WRITABLE)' >$(TARGET_DIR)/etc/default/altnet
 	$(INSTALL) -D -m 0755 $(ALTNET_PKGDIR)/S45altnet $(TARGET_DIR)/etc/init.d/S45altnet
 endef
 
-# Its units are in the package. It takes the interface over from the first start on, which is what an image is for.
+# The units come from the package. They take the interface over from the first start on, because the image is made for
+# altnet.
 define ALTNET_INSTALL_INIT_SYSTEMD
 	mkdir -p $(TARGET_DIR)/etc/systemd/system-preset
 	printf 'enable %s\n' altnet.service altnet-provision.service $(if $(BR2_PACKAGE_ALTNET_MQTT),altnet-mqtt.service) \
@@ -79,7 +80,7 @@ define ALTNET_PERMISSIONS
 	$(if $(BR2_PACKAGE_ALTNET_MQTT),/etc/altnet/mqtt d 700 root root - - - - -)
 endef
 else
-# Bound to their places before anything of altnet starts; systemd makes what is not there yet on the partition.
+# Binds the folders to their places before altnet starts. systemd creates folders that are missing on the partition.
 define ALTNET_INSTALL_WRITABLE
 	mkdir -p $(TARGET_DIR)$(ALTNET_WRITABLE)
 	$(SED) '\,x-altnet,d' $(TARGET_DIR)/etc/fstab

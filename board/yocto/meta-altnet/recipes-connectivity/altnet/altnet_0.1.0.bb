@@ -1,5 +1,5 @@
 SUMMARY = "Keeps a device online over Wi-Fi"
-DESCRIPTION = "Stores backup networks, measures signal, switches when told to, and fails over by itself."
+DESCRIPTION = "Stores backup networks, measures signal, switches on command, and fails over automatically."
 
 require altnet.inc
 
@@ -23,7 +23,7 @@ SYSTEMD_SERVICE:${PN} = "altnet.service altnet-provision.service"
 
 do_install:append() {
     cp -R --no-dereference --preserve=mode,links ${S}/etc ${D}/
-    # An image is made for altnet, so its driver is loaded with these options from the first boot on.
+    # Loads the driver with these options from the first boot on, because the image is made for altnet.
     install -D -m 0644 ${D}${datadir}/altnet/brcmfmac.conf ${D}${nonarch_libdir}/modprobe.d/00-altnet-brcmfmac.conf
     install -d -m 0700 ${D}${sysconfdir}/altnet/keys
     sed -i 's,^#* *ALTNET_INTERFACE=.*,ALTNET_INTERFACE=${ALTNET_INTERFACE},' ${D}${sysconfdir}/altnet/altnet.conf

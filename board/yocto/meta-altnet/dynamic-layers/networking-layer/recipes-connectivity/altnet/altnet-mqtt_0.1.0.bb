@@ -5,7 +5,8 @@ require recipes-connectivity/altnet/altnet.inc
 
 DEPENDS += "mosquitto"
 
-# In local.conf, the unit and its program: ALTNET_MQTT_DEBS = "/path/of/altnet-mqtt_..._arm64.deb /path/of/altnet-fleet_..."
+# altnet-fleet has the program of altnet-mqtt. In local.conf:
+# ALTNET_MQTT_DEBS = "/path/of/altnet-mqtt_..._arm64.deb /path/of/altnet-fleet_..."
 ALTNET_MQTT_DEBS ?= ""
 DEBS = "${ALTNET_MQTT_DEBS}"
 
