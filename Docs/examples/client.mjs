@@ -119,7 +119,7 @@ class Device {
         await new Promise((resolve, reject) => device.socket.once('secureConnect', resolve).on('error', reject));
         const certificate = sha256(device.socket.getPeerCertificate().raw);
         if (pairing.cert && !pairing.cert.equals(certificate)) {
-            throw deviceError('certificateChanged', 'pair again if the device was reset. Otherwise this is another host');
+            throw deviceError('certificateChanged', 'pair again if the device was reset; else this is another host');
         }
         device.lines = createInterface({ input: device.socket })[Symbol.asyncIterator]();
 

@@ -59,7 +59,7 @@ class Device:
         self.tls = context.wrap_socket(socket.create_connection((host, port), timeout=30))
         certificate = hashlib.sha256(self.tls.getpeercert(binary_form=True)).digest()
         if pairing.cert is not None and certificate != pairing.cert:
-            raise DeviceError("certificateChanged", "pair again if the device was reset. Otherwise this is another host")
+            raise DeviceError("certificateChanged", "pair again if the device was reset; else this is another host")
         self.stream = self.tls.makefile("rwb")
         self.begin()
 

@@ -32,7 +32,7 @@ openssl s_client -connect "$address" </dev/null 2>/dev/null | openssl x509 -out 
     || fail failed "no TLS answers at $address"
 certificate=$(openssl x509 -in "$folder/device.pem" -outform der | openssl dgst -sha256 -binary | hex)
 [ "$(value cert || echo "$certificate")" = "$certificate" ] \
-    || fail certificateChanged "pair again if the device was reset. Otherwise this is another host"
+    || fail certificateChanged "pair again if the device was reset; else this is another host"
 
 # 2. Opens a session that accepts only this certificate. The device greets with its nonce.
 coproc openssl s_client -quiet -connect "$address" -CAfile "$folder/device.pem" -partial_chain -verify_return_error \

@@ -338,8 +338,8 @@ struct ResolverTests {
         #expect(
             try FileManager.default.contentsOfDirectory(atPath: device.root + "/run").sorted()
                 == ["altnet-interface", "altnet-resolver"])
-        // No part of a question is kept as a name of a file.
+        // No part of a request is kept as a name of a file.
         let left = try FileManager.default.contentsOfDirectory(atPath: device.root + "/run/altnet-resolver")
-        #expect(Set(left).isSubset(of: ["lock", "question"]))
+        #expect(Set(left).isSubset(of: ["lock", "request"]))
     }
 }

@@ -149,7 +149,7 @@ int main(int count, char **arguments) {
     char digits[2 * HASH + 1];
     for (int i = 0; i < HASH; i++) snprintf(digits + 2 * i, 3, "%02x", parts[i]);
     if (pin && strcasecmp((const char *)pin, digits))
-        fail("certificateChanged", "pair again if the device was reset. Otherwise this is another host");
+        fail("certificateChanged", "pair again if the device was reset; else this is another host");
     receive();
     bytes(line, "nonce", parts + HASH);
     expect(mbedtls_ctr_drbg_random(&random, parts + 2 * HASH, HASH));

@@ -28,7 +28,7 @@ class Device {
     final certificate = sha256(socket.peerCertificate!.der);
     if (pairing.cert != null && pairing.cert != hex(certificate)) {
       socket.destroy();
-      throw DeviceException('certificateChanged', 'pair again if the device was reset. Otherwise this is another host');
+      throw DeviceException('certificateChanged', 'pair again if the device was reset; else this is another host');
     }
     final lines = StreamIterator(socket.cast<List<int>>().transform(utf8.decoder).transform(const LineSplitter()));
     final device = Device._(pairing, socket, lines);

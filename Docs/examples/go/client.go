@@ -80,7 +80,7 @@ func open(address string, pairing *Pairing) (*Device, error) {
 		VerifyConnection: func(state tls.ConnectionState) error {
 			certificate = sha256.Sum256(state.PeerCertificates[0].Raw)
 			if len(pairing.Cert) > 0 && !bytes.Equal(pairing.Cert, certificate[:]) {
-				return &Fault{"certificateChanged", "pair again if the device was reset. Otherwise this is another host"}
+				return &Fault{"certificateChanged", "pair again if the device was reset; else this is another host"}
 			}
 			return nil
 		},

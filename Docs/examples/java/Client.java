@@ -63,7 +63,7 @@ final class Client implements AutoCloseable {
         byte[] certificate = MessageDigest.getInstance("SHA-256").digest(shown.getEncoded());
         if (pairing.cert() != null && !Arrays.equals(certificate, pairing.cert())) {
             throw new DeviceException(
-                "certificateChanged", "pair again if the device was reset. Otherwise this is another host");
+                "certificateChanged", "pair again if the device was reset; else this is another host");
         }
         lines = new BufferedReader(new InputStreamReader(socket.getInputStream(), StandardCharsets.UTF_8));
 
