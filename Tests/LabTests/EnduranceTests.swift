@@ -63,6 +63,7 @@ private actor LivedHouse {
     /// Figures of the agent's process.
     private struct Sample {
         let pid: Int32
+        /// Anonymous, in KiB. The kernel takes pages of files back.
         let memory: Int
         let descriptors: Int
         let threads: Int
@@ -255,10 +256,11 @@ private actor LivedHouse {
             (lastWrite, minutesWithWrites) = (written, minutesWithWrites + 1)
         }
         guard let program = await house.device.program else { return }
-        guard let memory = program.residentMemory else {
+        guard let memory = program.anonymousMemory else {
             Issue.record("the agent ended without a reason: \(program.lastLines)")
             return
         }
+        if life.span != .hour, seconds % 3600 < 60 { print("hour \(seconds / 3600): \(memory) KiB") }
         func count(_ folder: String) -> Int {
             (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(program.pid)/\(folder)").count) ?? 0
         }
