@@ -249,8 +249,9 @@ private actor LivedHouse {
 
     /// Looks at the agent, every minute.
     private func look() async {
+        let isHourly = life.span != .hour && seconds % 3600 < 60
         // The capture of days would not fit into memory.
-        if life.span != .hour, seconds % 3600 < 60 { truncate("\(lab.directory)/air.pcap", 0) }
+        if isHourly { truncate("\(lab.directory)/air.pcap", 0) }
         let attributes = try? FileManager.default.attributesOfItem(atPath: house.device.directory + "/keyfile")
         if let written = attributes?[.modificationDate] as? Date, written != lastWrite {
             (lastWrite, minutesWithWrites) = (written, minutesWithWrites + 1)
@@ -260,7 +261,7 @@ private actor LivedHouse {
             Issue.record("the agent ended without a reason: \(program.lastLines)")
             return
         }
-        if life.span != .hour, seconds % 3600 < 60 { print("hour \(seconds / 3600): \(memory) KiB") }
+        if isHourly { print("hour \(seconds / 3600): \(memory) KiB") }
         func count(_ folder: String) -> Int {
             (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(program.pid)/\(folder)").count) ?? 0
         }

@@ -114,24 +114,24 @@ extension Radios {
             }
         }
 
-        /// Set down and up it answers no more than before, so its driver is bound anew, which loads the firmware. Frames flow
+        /// Set down and up it answers no more than before, so its driver is rebound, which loads the firmware. Frames flow
         /// until then, so it has a minute to recover by itself.
-        @Test(.extended) func aHungRadiosDriverIsBoundAnew() async throws {
+        @Test(.extended) func aHungRadiosDriverIsRebound() async throws {
             let project = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
-            try await scenario("driver is bound anew", accessPoints: 2) { lab in
+            try await scenario("driver is rebound", accessPoints: 2) { lab in
                 let helper = try await lab.radioHelper(project + "/board/systemd/altnet-radio")
                 defer { helper.end() }
                 let house = try await House(lab)
                 let before = RadioFaultTests.index(of: lab.station.interface)
                 let (mark, hung) = (house.mark, ContinuousClock.now)
                 try await radio(of: lab).hang()
-                try await eventually(within: .seconds(180), "the driver to be bound anew") {
+                try await eventually(within: .seconds(180), "the driver to be rebound") {
                     await house.device.log.contains("rebinding its driver")
                 }
-                lab.report("altnet: firmware hangs, until its driver is bound anew", .now - hung)
+                lab.report("altnet: firmware hangs, until its driver is rebound", .now - hung)
                 let bound = ContinuousClock.now
                 let reply = try await house.pinger.reply(after: bound + .seconds(1), within: .seconds(60))
-                lab.report("altnet: driver bound anew, from the order to a ping", reply - bound)
+                lab.report("altnet: driver rebound, from the order to a ping", reply - bound)
                 try await house.device.online(on: house.home, within: .seconds(10))
                 #expect(RadioFaultTests.index(of: lab.station.interface) != before, "it has been made anew")
                 #expect(house.device.stations(since: mark).first == house.home.ssid, "no access point is blamed")
