@@ -27,7 +27,7 @@ public struct BenchmarkPage: Sendable {
         sections(\.markdown, heading: { "### \($0)\n" }).joined(separator: "\n\n")
     }
 
-    static let marks = (begin: "<!-- what make bench wrote -->", end: "<!-- to here -->")
+    static let marks = (begin: "<!-- made by make bench -->", end: "<!-- end -->")
 
     /// Writes the tables between the page's marks, and the plot next to the page.
     public func write(to path: String) throws {
@@ -50,8 +50,8 @@ public struct BenchmarkPage: Sendable {
     /// - Returns: nil if the page has no marks.
     static func replacing(in page: String, by text: String) -> String? {
         let lines = page.split(separator: "\n", omittingEmptySubsequences: false)
-        guard let begin = lines.firstIndex(of: marks.begin[...]), let end = lines.firstIndex(of: marks.end[...]),
-            begin < end
+        guard let begin = lines.firstIndex(of: marks.begin[...]),
+            let end = lines[begin...].firstIndex(of: marks.end[...])
         else { return nil }
         return (lines[...begin] + ["", text[...], ""] + lines[end...]).joined(separator: "\n")
     }
