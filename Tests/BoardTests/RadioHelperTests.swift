@@ -95,7 +95,7 @@ struct RadioHelperTests {
     }
 
     @Test(arguments: shells)
-    func aStickIsBoundAnew(shell: String) throws {
+    func aStickIsRebound(shell: String) throws {
         let device = try Device(shell: shell)
         try device.plugStick()
         #expect(try device.ask("rebind wlan0\n") == "ok\n")
@@ -105,7 +105,7 @@ struct RadioHelperTests {
 
     /// Its interface has gone, and the device is known all the same.
     @Test(arguments: shells)
-    func whatWasNotedIsBoundAnew(shell: String) throws {
+    func whatWasNotedIsRebound(shell: String) throws {
         let device = try Device(shell: shell)
         try device.plugStick()
         #expect(try device.ask("note wlan0\n") == "ok\n")
@@ -128,7 +128,7 @@ struct RadioHelperTests {
 
     /// The kernel has taken the card away: its controller finds it again.
     @Test(arguments: shells)
-    func theControllerOfACardThatHasGoneIsBoundAnew(shell: String) throws {
+    func theControllerOfACardThatHasGoneIsRebound(shell: String) throws {
         let device = try Device(shell: shell)
         try device.solderCard()
         #expect(try device.ask("note wlan0\n") == "ok\n")

@@ -317,7 +317,38 @@ extension Radios {
 
         /// The key file has all of its room from the start.
         @Test(.extended) func aFullDiskStopsNothing() async throws {
-            try await scenario("full disk") { lab in
+            try await onSmallDisk("full disk") { device, _, folder in
+                try fill(folder + "/ballast")
+                #expect(try await device.store([backup]).networks.count == 1)
+                await device.kill()
+                try await device.start()
+                let client = try await device.client()
+                #expect(try await client.backups().networks.map(\.ssid) == [backup.ssid])
+                await client.close()
+            }
+        }
+
+        @Test(.extended) func aReadOnlyDiskKeepsTheDeviceOnline() async throws {
+            try await onSmallDisk("read-only disk") { device, home, folder in
+                await device.kill()
+                try #require(mount("tmpfs", folder, "tmpfs", UInt(MS_REMOUNT | MS_RDONLY), nil) == 0)
+                try await device.start()
+                try await device.online(on: home, within: .seconds(20))
+                let failure = try await #require(throws: ClientError.self) { try await device.store([backup]) }
+                #expect("\(failure)".contains("Read-only file system"))
+                #expect(await device.isRunning)
+            }
+        }
+
+        private var backup: NewNetwork {
+            get throws { NewNetwork(ssid: try SSID("BackupNet"), password: nil) }
+        }
+
+        /// Runs `scene` with a device at home, whose key file is in `folder`, a file system of 64 KiB.
+        private func onSmallDisk(
+            _ name: String, scene: (_ device: Device, _ home: AccessPoint, _ folder: String) async throws -> Void
+        ) async throws {
+            try await scenario(name) { lab in
                 let home = try await lab.accessPoint("HomeNet", security: .open, channel: 6)
                 try await home.powerOn()
                 let folder = "\(lab.directory)/flash"
@@ -328,15 +359,7 @@ extension Radios {
                 try await lab.station.startSupplicant()
                 try await device.start()
                 try await device.provision(home)
-                try fill(folder + "/ballast")
-
-                let network = NewNetwork(ssid: try SSID("BackupNet"), password: nil)
-                #expect(try await device.store([network]).networks.count == 1)
-                await device.kill()
-                try await device.start()
-                let client = try await device.client()
-                #expect(try await client.backups().networks.map(\.ssid) == [network.ssid])
-                await client.close()
+                try await scene(device, home, folder)
             }
         }
 
