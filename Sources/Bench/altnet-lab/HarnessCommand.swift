@@ -81,7 +81,7 @@ struct HarnessCommand: AsyncParsableCommand {
     var switchWithin = 120
 
     func validate() throws {
-        let unmatched = Check.unmatched(only)
+        let unmatched = Check.unmatched(only + skip)
         guard unmatched.isEmpty else {
             throw ValidationError("no check matches \(unmatched.joined(separator: ", ")): see --list")
         }
