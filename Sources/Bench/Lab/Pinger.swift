@@ -70,10 +70,10 @@ public final class Pinger: Sendable {
         return zip(edges, edges.dropFirst()).map { $1 - $0 }.max() ?? .zero
     }
 
-    /// Times between two replies that are longer than this.
+    /// Times without a reply that are longer than `limit`, from the first reply until now.
     public func gaps(longerThan limit: Duration) -> [Range<Moment>] {
-        let replies = record.withLock { $0.replies }
-        return zip(replies, replies.dropFirst()).filter { $1 - $0 > limit }.map { $0..<$1 }
+        let edges = record.withLock { $0.replies } + [ContinuousClock.now]
+        return zip(edges, edges.dropFirst()).filter { $1 - $0 > limit }.map { $0..<$1 }
     }
 
     /// Number of unanswered pings since `moment`. Pings of the last second do not count.
