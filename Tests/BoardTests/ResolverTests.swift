@@ -3,11 +3,11 @@ import Testing
 
 /// Root's helper for name servers, which carries out what the agent's user asks, taken over or not.
 @Suite(
-    .enabled(if: Board.hasProgram("flock") && Board.hasProgram("dash"), "needs flock(1) and dash"),
+    .enabled(if: ["flock", "dash", "busybox"].allSatisfy(Board.hasProgram), "needs flock(1), dash and busybox"),
     .timeLimit(.minutes(10)))
 struct ResolverTests {
     /// Debian's and busybox's.
-    private static let shells = ["dash"] + (Board.hasProgram("busybox") ? ["busybox sh"] : [])
+    private static let shells = ["dash", "busybox sh"]
     private static let before = "nameserver 198.51.100.1\n"
     private static let answer = (
         file: "ok /etc/resolv.conf\n", resolved: "ok systemd-resolved\n", resolvconf: "ok resolvconf\n"
@@ -150,7 +150,7 @@ struct ResolverTests {
     /// As systemd-resolved has it, and where there is none.
     @Test(arguments: ["../run/systemd/resolve/stub-resolv.conf", nil])
     func aLinkComesBackAndSoDoesNothing(target: String?) throws {
-        for (shell, action) in zip(Self.shells + Self.shells, ["release", "release", "boot", "boot"]) {
+        for (shell, action) in Self.shells.flatMap({ [($0, "release"), ($0, "boot")] }) {
             let device = try Device(shell: shell)
             try FileManager.default.removeItem(atPath: device.file)
             if let target {

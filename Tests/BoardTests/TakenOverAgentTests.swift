@@ -179,25 +179,25 @@ struct TakenOverAgentTests {
 /// The files of `board` say who owns which file.
 @Suite struct OwnershipTests {
     /// Those that root runs or reads, and systemd and udev as root.
-    private static let files = [
-        "systemd/altnet-interface", "systemd/altnet-interface.service", "systemd/altnet-announce.service",
-        "systemd/altnet-announce.path", "systemd/altnet-providers.socket",
-        "systemd/altnet-providers.service", "systemd/altnet-provision.service",
-        "systemd/altnet-wpa_supplicant@.service",
-        "systemd/altnet.service", "systemd/altnet.tmpfiles", "systemd/altnet.sysusers", "systemd/altnet-resolver",
-        "systemd/altnet-resolver.socket", "systemd/altnet-resolver@.service", "systemd/altnet-resolver-boot.service",
-        "systemd/altnet-button.service", "systemd/altnet-factory-reset.service", "systemd/altnet-hooks.service",
-        "systemd/altnet-improv-ble.service", "systemd/altnet-improv-authorise.service",
-        "systemd/altnet-improv-serial@.service", "systemd/altnet-mqtt.service", "systemd/altnet-mqtt.sysusers",
-        "../debian/altnet-mqtt.postinst", "../debian/altnet-mqtt.prerm", "../debian/altnet-mqtt.postrm",
-        "udev/90-altnet-flash.rules", "wpa_supplicant/wpa_supplicant.conf", "../debian/altnet.postinst",
-        "../debian/altnet.prerm",
-        "buildroot/package/altnet/S45altnet",
-    ]
+    private static let files: [String] = {
+        func files(_ folder: String) -> [String] {
+            let names = (try? FileManager.default.contentsOfDirectory(atPath: Board.folder + "/" + folder)) ?? []
+            return names.sorted().map { "\(folder)/\($0)" }
+        }
+        let scripts = files("../debian").filter {
+            ["postinst", "postrm", "prerm"].contains(URL(filePath: $0).pathExtension)
+        }
+        let others = [
+            "udev/90-altnet-flash.rules", "wpa_supplicant/wpa_supplicant.conf", "buildroot/package/altnet/S45altnet",
+        ]
+        return files("systemd") + scripts + others
+    }()
     /// A path below a folder of the agent's, and why root may name it.
     private static let known = [
         // Watched, and read with the agent's rights only.
         "PathChanged=/run/altnet/device-name", #"read_as_agent 252 "$root/run/altnet/device-name""#,
+        // systemd only looks whether it is there.
+        "ConditionPathExists=/run/altnet/altnet.sock",
         // Moved while the folder is root's alone.
         "if [ -f /var/lib/altnet/root-key ]", "for file in /var/lib/altnet/* /var/lib/altnet; do",
         "[ ! -f /var/lib/altnet/$key ] || mv /var/lib/altnet/$key /etc/altnet/keys/$key",
@@ -215,7 +215,9 @@ struct TakenOverAgentTests {
     @Test(arguments: files) func nothingButTheAgentIsGivenToTheGroupOfUsers(file: String) throws {
         for line in try Board.text(of: file).split(separator: "\n") where !line.hasPrefix("#") {
             let given = line.firstMatch(of: /(?i)group(?:s)?\s*=+\s*"?altnet(?![-\w])/)
-            let isAgent = file == "systemd/altnet.service" && line == "Group=altnet"
+            // The second and third one run a command of the agent's user.
+            let ofAgent = ["altnet", "altnet-setup-ap", "altnet-wait-online"].map { "systemd/\($0).service" }
+            let isAgent = ofAgent.contains(file) && line == "Group=altnet"
             let isImprov = file.hasPrefix("systemd/altnet-improv-") && line.hasPrefix("SupplementaryGroups=altnet")
             let isBridge = file == "systemd/altnet-mqtt.service" && line == "SupplementaryGroups=altnet"
             // The runner gives its hooks the groups of their own user.

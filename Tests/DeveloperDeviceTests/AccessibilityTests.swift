@@ -73,6 +73,7 @@ import Testing
         #expect(status == 0)
         let tour = try JSONDecoder().decode(Tour.self, from: output)
         #expect(tour.findings == [])
+        #expect(tour.views.count >= 15)
         print("\(name): \(tour.views.count) views in \(tour.seconds) s\n  \(tour.views.joined(separator: "\n  "))")
     }
 }

@@ -106,7 +106,7 @@ struct ProbeTests {
             answers += 1
             _ = await watch.connection.probe(within: .milliseconds(300))
         }
-        #expect(answers > 3)
+        #expect(answers > 1)
         #expect(server.count == 1)
     }
 

@@ -188,7 +188,7 @@ import Testing
         """
 
     /// Docs/reference/providers.md states: for any page of a portal, reading it takes no more than 4 MiB.
-    @Test(.enabled(if: geteuid() == 0)) func aPageTakesLittleMemory() async throws {
+    @Test(.enabled(if: geteuid() == 0, "needs root")) func aPageTakesLittleMemory() async throws {
         let bench = try await HostBench([:])
         let kinds = [
             "forms", "fields", "links", "attributes", "text", "less", "comments", "entities", "scripts", "invalid",
@@ -204,7 +204,7 @@ import Testing
     }
 
     /// The program as it ships, behind the host, for the agent.
-    @Test(.enabled(if: geteuid() == 0)) func signsInAsAProgram() async throws {
+    @Test(.enabled(if: geteuid() == 0, "needs root")) func signsInAsAProgram() async throws {
         let bench = try await HostBench(
             ["click-through": "exec \(HostBench.program) provider click-through"])
         bench.hotspots.captiveFound(network("/form"), name: HostBench.name)

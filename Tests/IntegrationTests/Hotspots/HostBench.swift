@@ -150,7 +150,8 @@ final class HostBench: Sendable {
     func end() async throws {
         await hotspots.shutDown()
         kill(host, SIGTERM)
-        _ = try await onThreadOfItsOwn { [host] in ChildProcess.wait(for: host) }
+        let status = try await onThreadOfItsOwn { [host] in ChildProcess.wait(for: host) }
+        #expect(status == 0)
         try FileManager.default.removeItem(atPath: folder)
     }
 }

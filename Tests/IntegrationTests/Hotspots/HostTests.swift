@@ -6,7 +6,7 @@ import Testing
 @testable import Hotspots
 
 /// Real providers behind a real host. Needs root, whose the directory has to be.
-@Suite(.enabled(if: geteuid() == 0), .serialized, .timeLimit(.minutes(4))) struct HostTests {
+@Suite(.enabled(if: geteuid() == 0, "needs root"), .serialized, .timeLimit(.minutes(4))) struct HostTests {
     /// Answers hello, then what stands in `answers`, one line each.
     private static func script(_ answers: String...) -> String {
         "read l; echo '{\"v\":1,\"id\":\"1\",\"ok\":true}'\n"

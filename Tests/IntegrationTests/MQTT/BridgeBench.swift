@@ -102,14 +102,22 @@ final class BridgeBench: Sendable {
     }
 
     /// Hears all that is published, as `TOPIC PAYLOAD` lines.
-    func listen(_ options: [String] = [], retained: Bool = true) throws -> Lines {
+    func listen(_ options: [String] = []) throws -> Lines {
         let program = try PipedProgram(
             "stdbuf",
-            ["-oL", "mosquitto_sub", "-V", "5", "-p", "\(port)", "-t", "#", "-v", "-F", "%t %p"] + options
-                + (retained ? [] : ["-R"]))
+            ["-oL", "mosquitto_sub", "-V", "5", "-p", "\(port)", "-t", "#", "-v", "-F", "%t %p"] + options)
         bridges.withLock { $0.append(program) }
         let lines = Lines()
         lines.follow(program.output)
+        return lines
+    }
+
+    /// Hears what is published after the return. What is kept comes before that.
+    func listenFromNow() async throws -> Lines {
+        try await publish("test/mark", "heard", ["-r"])
+        let lines = try listen()
+        try await lines.next("mark") { $0 == "test/mark heard" }
+        lines.skip()
         return lines
     }
 
@@ -149,11 +157,13 @@ final class BridgeBench: Sendable {
     }
 
     func publish(_ topic: String, _ payload: String, _ options: [String] = []) async throws {
-        _ = try await offLoop {
+        let status = try await offLoop {
             try PipedProgram.run(
                 "mosquitto_pub",
-                ["-V", "5", "-p", "\(self.port)", "-t", topic, "-q", "1", "-m", payload] + options)
+                ["-V", "5", "-p", "\(self.port)", "-t", topic, "-q", "1", "-m", payload] + options
+            ).0
         }
+        #expect(status == 0, "\(topic)")
     }
 
     func changeWorld(_ words: String) async throws {
