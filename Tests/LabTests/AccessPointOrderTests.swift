@@ -181,6 +181,7 @@ extension Radios {
                 let decisions = device.decisions.dropFirst(mark)
                 let lost = decisions.count { $0.kind.rawValue == "lost" }
                 lab.report("altnet: thrown out for silence in two minutes", "\(lost) times")
+                #expect(await home.hostapdLog.contains("due to inactivity"))
                 #expect(!decisions.contains { ["blocked", "failed"].contains($0.kind.rawValue) })
                 try await device.online(on: home, within: .seconds(5))
             }
@@ -199,7 +200,13 @@ extension Radios {
                 let mark = device.decisions.count
                 let start = ContinuousClock.now
                 try await Task.sleep(for: .seconds(40))
-                lab.report("altnet: eight pairwise and ten group keys, longest gap", pinger.longestGap(since: start))
+                let lines = await home.hostapdLog.split(separator: "\n")
+                let pairwise = lines.count { $0.contains("pairwise key handshake completed") }
+                let group = lines.count { $0.contains("group key handshake completed") }
+                #expect(pairwise >= 5 && group >= 5)
+                lab.report(
+                    "altnet: \(pairwise) pairwise and \(group) group keys, longest gap", pinger.longestGap(since: start)
+                )
                 #expect(device.decisions.count == mark)
                 #expect(pinger.longestGap(since: start) < .seconds(1))
             }

@@ -126,13 +126,18 @@ extension Radios {
                 let house = try await House(lab)
                 let scanner = try await lab.start(
                     "bash",
-                    ["-c", "while :; do iw dev \(lab.station.interface) scan >/dev/null 2>&1; sleep 0.2; done"],
+                    [
+                        "-c",
+                        "while :; do iw dev \(lab.station.interface) scan >/dev/null && echo scanned; sleep 0.2; done",
+                    ],
                     log: "scanner")
                 let start = ContinuousClock.now
                 let mark = house.mark
                 try await Task.sleep(for: .seconds(20))
                 lab.report("altnet: another program scans, longest gap", house.pinger.longestGap(since: start))
                 house.expectWay([], since: mark)
+                let scans = try String(contentsOfFile: scanner.log, encoding: .utf8).split(separator: "\n")
+                #expect(scans.count { $0 == "scanned" } >= 3)
                 let cut = ContinuousClock.now
                 try await house.home.powerOff()
                 let reply = try await house.pinger.reply(after: cut, within: .seconds(30))

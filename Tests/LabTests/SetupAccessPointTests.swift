@@ -181,7 +181,6 @@ extension Radios {
                 let home = try await lab.accessPoint("HomeNet", security: .wpa2("home-password"), channel: 6)
                 let phone = try await lab.wirelessPhone()
                 try await home.powerOn()
-                var idle: [String: Int] = [:]
                 var device = try await Device.withAccessPoint(lab, isRecording: false)
                 try await device.provision(home)
                 try await device.closed(within: .seconds(10))
@@ -193,7 +192,6 @@ extension Radios {
                     try await Task.sleep(for: .seconds(60))
                     let memory = try #require(await device.program?.anonymousMemory)
                     lab.report("setup AP: memory that no file backs, online, ALTNET_SETUP_AP=\(isOn)", "\(memory) KiB")
-                    idle[isOn] = min(memory, idle[isOn] ?? memory)
                 }
                 #expect(try await device.commandLine(["setup-ap", "open"]).contains("altnet-"))
                 try await device.opened(because: "command", within: .seconds(5))

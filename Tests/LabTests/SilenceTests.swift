@@ -14,9 +14,10 @@ extension Radios {
             try await scenario("\(percent) percent lost", accessPoints: 2) { lab in
                 let house = try await House(lab)
                 try await Self.comeIntoUse(house)
-                let noise = try await lab.start(Self.airLoss, ["\(Double(percent) / 100)"])
+                let noise = try await Self.loseFrames(percent, in: lab)
                 let mark = house.mark
                 try await Task.sleep(for: Self.noise)
+                #expect(noise.isRunning)
                 await noise.terminate()
                 let log = await house.device.log
                 let questions = Self.count("seems silent", in: log)
@@ -51,7 +52,15 @@ extension Radios {
 
         static let noise = Duration.seconds(
             ProcessInfo.processInfo.environment["LAB_NOISE_S"].flatMap { Int($0) } ?? 30)
-        static let airLoss = Lab.checkout + "/board/lab/air-loss"
+
+        /// Loses frames at random until the program is terminated.
+        static func loseFrames(_ percent: Int, in lab: Lab) async throws -> Program {
+            let program = try await lab.start(Lab.checkout + "/board/lab/air-loss", ["\(Double(percent) / 100)"])
+            try await eventually(within: .seconds(10), "frames to be lost") {
+                try String(contentsOfFile: program.log, encoding: .utf8).contains("frames are lost")
+            }
+            return program
+        }
 
         /// The agent sees within ten seconds that the device is in use.
         static func comeIntoUse(_ house: House) async throws {
@@ -113,7 +122,7 @@ extension Radios.SilenceTests {
         try await scenario("scans, \(percent) percent lost", accessPoints: 2, country: country) { lab in
             let house = try await House(lab)
             if isInUse { try await Self.comeIntoUse(house) } else { try await Self.becomeIdle(house) }
-            let noise = try await lab.start(Self.airLoss, ["\(Double(percent) / 100)"])
+            let noise = try await Self.loseFrames(percent, in: lab)
             let mark = house.mark
             let start = ContinuousClock.now
             var outcomes: [ScanFinished.Outcome] = []
@@ -122,6 +131,7 @@ extension Radios.SilenceTests {
                 outcomes.append(try await client.scan(within: .seconds(60)).finished.outcome)
                 await client.close()
             }
+            #expect(noise.isRunning)
             await noise.terminate()
             let log = await house.device.log
             let aborted = outcomes.count { $0 != .finished }

@@ -97,10 +97,12 @@ public actor Device {
         // Set parameters of mac80211. FullMAC radios do not use them.
         if Lab.radioKind == .softMAC { try LossDetection.boards().apply() }
         let command = user.map { ["setpriv", "--reuid=\($0)", "--regid=\($0)", "--clear-groups", Self.binary] }
+        let variables = environment.merging(settings) { _, own in own }.filter { !$0.value.isEmpty }
+        if variables["ALTNET_RECORD"] != nil { await lab.noteRecord() }
         let words = (memory?.command ?? []) + (command ?? [Self.binary]) + ["agent"]
         program = try await lab.start(
             words[0], Array(words.dropFirst()),
-            environment: environment.merging(settings) { _, own in own }.filter { !$0.value.isEmpty })
+            environment: variables)
     }
 
     public func leaveAlone() async {
@@ -110,8 +112,9 @@ public actor Device {
     }
 
     private func prepareFolder() throws {
+        try FileManager.default.createDirectory(
+            atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         guard let user else { return }
-        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         // Allow the user to enter the lab's folder, which only root can access by default.
         guard chmod(lab.directory, 0o711) == 0, chown(directory, user, user) == 0 else {
             throw LabError.system(SystemError("chown \(directory)"))

@@ -33,6 +33,9 @@ public actor Lab {
     /// The device's radio if it has separate firmware; else nil.
     public nonisolated let fullMAC: FullMACRadio?
 
+    /// Whether an agent was started that records.
+    public private(set) var isRecorded = false
+
     private nonisolated let name: String
     private let namespaces: [NetworkNamespace]
     private var freeRadios: [Radio]
@@ -93,6 +96,8 @@ public actor Lab {
 
     /// Kernel release, such as `6.1.0-56-amd64`.
     public static let kernel = (try? String(contentsOfFile: "/proc/sys/kernel/osrelease", encoding: .utf8)) ?? ""
+
+    func noteRecord() { isRecorded = true }
 
     // MARK: Parts
 
