@@ -168,8 +168,8 @@ extension Radios {
             }
         }
 
-        /// It throws out who is silent for 5 s, and asks nobody before.
-        @Test(.extended) func oneThatThrowsOutTheSilentIsNoBadOne() async throws {
+        /// It throws out who is silent for 5 s, and asks nobody before. An idle device sends often enough to stay.
+        @Test(.extended) func oneThatThrowsOutTheSilentKeepsTheDevice() async throws {
             try await scenario("thrown out for silence") { lab in
                 let home = try await lab.accessPoint(
                     "HomeNet", security: .wpa2("home-password"), channel: 1,
@@ -178,11 +178,7 @@ extension Radios {
                 let device = try await Device.atHome(home, in: lab)
                 let mark = device.decisions.count
                 try await Task.sleep(for: .seconds(120))
-                let decisions = device.decisions.dropFirst(mark)
-                let lost = decisions.count { $0.kind.rawValue == "lost" }
-                lab.report("altnet: thrown out for silence in two minutes", "\(lost) times")
-                #expect(await home.hostapdLog.contains("due to inactivity"))
-                #expect(!decisions.contains { ["blocked", "failed"].contains($0.kind.rawValue) })
+                #expect(device.decisions.count == mark)
                 try await device.online(on: home, within: .seconds(5))
             }
         }

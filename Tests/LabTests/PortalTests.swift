@@ -56,7 +56,8 @@ extension Radios {
             try await scenario("provider signs in", accessPoints: 2) { lab in
                 let requests = "\(lab.directory)/started/requests"
                 let providers = try await Providers(
-                    ["click-through": "tee -a '\(requests)' | altnet provider click-through"], in: lab)
+                    ["click-through": "tee -a '\(requests)' | altnet provider click-through; echo ended >>'\(requests)'"],
+                    in: lab)
                 let house = try await House(
                     lab, upstream: lab.upstream(), settings: ["ALTNET_PROVIDERS": providers.socket])
                 try await house.expectBroker(through: house.home, within: .seconds(15))
@@ -69,8 +70,9 @@ extension Radios {
                 try await house.expectInternet()
 
                 // After 300 s the provider looks whether it is still signed in.
-                try await eventually(within: .seconds(330), "a request to maintain the session") {
-                    try String(contentsOfFile: requests, encoding: .utf8).contains(#""type":"maintain""#)
+                try await eventually(within: .seconds(330), "the end of a request to maintain the session") {
+                    let text = try String(contentsOfFile: requests, encoding: .utf8)
+                    return text.contains(#""type":"maintain""#) && text.hasSuffix("ended\n")
                 }
                 try await house.device.connectivity(within: .seconds(5), "it to be maintained") {
                     $0.portal?.state == .maintaining
@@ -78,7 +80,7 @@ extension Radios {
                 try await house.expectInternet(level: .target)
 
                 try await house.home.signEverybodyOut()
-                try await house.device.connectivity(within: .seconds(30), "the end of the session to be noticed") {
+                try await house.device.connectivity(within: .seconds(35), "the end of the session to be noticed") {
                     $0.internet != .yes || $0.level != .target
                 }
                 try await house.expectBroker(through: house.home, within: .seconds(60))
