@@ -56,7 +56,10 @@ extension Radios {
             try await scenario("provider signs in", accessPoints: 2) { lab in
                 let requests = "\(lab.directory)/started/requests"
                 let providers = try await Providers(
-                    ["click-through": "tee -a '\(requests)' | altnet provider click-through; echo ended >>'\(requests)'"],
+                    [
+                        "click-through":
+                            "tee -a '\(requests)' | altnet provider click-through; echo ended >>'\(requests)'"
+                    ],
                     in: lab)
                 let house = try await House(
                     lab, upstream: lab.upstream(), settings: ["ALTNET_PROVIDERS": providers.socket])
