@@ -88,7 +88,7 @@ struct Quirk: Sendable, CustomTestStringConvertible {
         Quirk("two server identifiers", "more=[(54, bytes([9, 9, 9, 9]))]", "option 54 comes more than once"),
         Quirk("two masks", "more=[(1, bytes([255, 0, 0, 0]))]", "option 1 comes more than once"),
         Quirk("two lease times", "more=[(51, bytes([0, 0, 0, 60]))]", "option 51 comes more than once"),
-        Quirk("two kinds", "more=[(53, b'\\x06')]", nil),
+        Quirk("two message types", "more=[(53, b'\\x06')]", nil),
         Quirk("no mask", options("('server_id', '10.7.0.66'), ('lease_time', 60), ('router', '10.7.0.1')"), nil),
         Quirk(
             "a mask of two bytes", options("('server_id', '10.7.0.66'), ('lease_time', 60), (1, b'xx')"),
@@ -105,14 +105,14 @@ struct Quirk: Sendable, CustomTestStringConvertible {
             "an on-link route in option 121", "more=[(121, bytes([32, 10, 9, 9, 9, 0, 0, 0, 0, 0, 10, 9, 9, 9]))]",
             nil),
         Quirk("a hardware address of 255 bytes", "fields=dict(hlen=255)", nil),
-        Quirk("hardware of another kind", "fields=dict(htype=6)", nil),
-        Quirk("an unknown overload", "more=[(52, b'\\x07')]", nil),
+        Quirk("another hardware type than Ethernet", "fields=dict(htype=6)", nil),
+        Quirk("an unknown value of option 52 (overload)", "more=[(52, b'\\x07')]", nil),
         Quirk("an MTU of 576", "more=[(26, bytes([2, 64]))]", "MTU below"),
         Quirk(
             "T1 after T2", "more=[(58, bytes([0, 0, 12, 0])), (59, bytes([0, 0, 1, 0]))]",
             "renewal and rebinding times"),
         Quirk("a name server that is not a host", "more=[(6, bytes(4))]", "option 6: no host"),
-        Quirk("port 1067", "port=1067", nil),
+        Quirk("the server's port 1067 instead of 67", "port=1067", nil),
     ]
 
     private static let mask = "('subnet_mask', '255.255.255.0')"

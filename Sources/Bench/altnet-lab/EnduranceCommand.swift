@@ -147,7 +147,7 @@ struct EnduranceReport: Codable {
         add("armed timers", "\(timers)", "at most 16", timers <= 16)
         add("log lines a day", "at most \(lines)", "at most 5000", lines <= 5000)
         let budget = Self.hourlyCommits * 24 + (days.map(\.orders).max() ?? 0) * 3
-        add("commits a day", "at most \(commits), \(orders) orders in all", "at most \(budget)", commits <= budget)
+        add("commits a day", "at most \(commits), with \(orders) commands in all", "at most \(budget)", commits <= budget)
         if let worst = erasures.max() {
             let daily = Double(worst) / Double(max(1, days.count))
             add(
@@ -155,8 +155,8 @@ struct EnduranceReport: Codable {
                 daily <= Self.dailyErasures)
         }
         add(
-            "outage beside the reacting optimum", "\(outage.fixed(0)) s, \(optimum.fixed(0)) s",
-            "at most twice, and 60 s a day", outage <= 2 * optimum + 60 * Double(days.count))
+            "outage beside the reacting optimum", "\(outage.fixed(0)) s, optimum \(optimum.fixed(0)) s",
+            "at most twice the optimum plus 60 s a day", outage <= 2 * optimum + 60 * Double(days.count))
         add("promises, replay and key file", "\(broken.count) broken", "0 broken", broken.isEmpty)
     }
 
