@@ -147,7 +147,9 @@ struct EnduranceReport: Codable {
         add("armed timers", "\(timers)", "at most 16", timers <= 16)
         add("log lines a day", "at most \(lines)", "at most 5000", lines <= 5000)
         let budget = Self.hourlyCommits * 24 + (days.map(\.orders).max() ?? 0) * 3
-        add("commits a day", "at most \(commits), with \(orders) commands in all", "at most \(budget)", commits <= budget)
+        add(
+            "commits a day", "at most \(commits), with \(orders) commands in all", "at most \(budget)",
+            commits <= budget)
         if let worst = erasures.max() {
             let daily = Double(worst) / Double(max(1, days.count))
             add(
