@@ -54,13 +54,9 @@ extension Radios {
         // covers: seed/provider-states, seed/provider-maintain
         @Test(.extended) func aProviderSignsInAndStaysSignedIn() async throws {
             try await scenario("provider signs in", accessPoints: 2) { lab in
-                let requests = "\(lab.directory)/started/requests"
-                let providers = try await Providers(
-                    [
-                        "click-through":
-                            "tee -a '\(requests)' | altnet provider click-through; echo ended >>'\(requests)'"
-                    ],
-                    in: lab)
+                let (requests, answers) = ("\(lab.directory)/started/requests", "\(lab.directory)/started/answers")
+                let script = "tee -a '\(requests)' | altnet provider click-through | tee -a '\(answers)'"
+                let providers = try await Providers(["click-through": script], in: lab)
                 let house = try await House(
                     lab, upstream: lab.upstream(), settings: ["ALTNET_PROVIDERS": providers.socket])
                 try await house.expectBroker(through: house.home, within: .seconds(15))
@@ -73,9 +69,11 @@ extension Radios {
                 try await house.expectInternet()
 
                 // After 300 s the provider looks whether it is still signed in.
-                try await eventually(within: .seconds(330), "the end of a request to maintain the session") {
-                    let text = try String(contentsOfFile: requests, encoding: .utf8)
-                    return text.contains(#""type":"maintain""#) && text.hasSuffix("ended\n")
+                try await eventually(within: .seconds(330), "an answer to a request to maintain the session") {
+                    let asked = try String(contentsOfFile: requests, encoding: .utf8)
+                    let answered = try String(contentsOfFile: answers, encoding: .utf8)
+                    return asked.contains(#""type":"maintain""#)
+                        && answered.count { $0 == "\n" } == asked.count { $0 == "\n" }
                 }
                 try await house.device.connectivity(within: .seconds(5), "it to be maintained") {
                     $0.portal?.state == .maintaining
