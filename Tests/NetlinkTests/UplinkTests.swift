@@ -238,6 +238,10 @@ import Testing
             mkdir -p bus/usb/drivers/qmi_wwan usb1 eth1/statistics wlan0/statistics long0/statistics
             ln -s ../bus/usb/drivers/qmi_wwan usb1/driver
             ln -s ../usb1 eth1/device
+            mkdir -p bus/usb/drivers/usb 1-1/1-1:1.0 bus/usb/drivers/brcmfmac wlan1
+            ln -s ../bus/usb/drivers/usb 1-1/driver
+            ln -s ../../bus/usb/drivers/brcmfmac 1-1/1-1:1.0/driver
+            ln -s ../1-1 wlan1/device
             printf 'INTERFACE=eth1\\nIFINDEX=7\\n' > eth1/uevent
             printf 'INTERFACE=wlan0\\nDEVTYPE=wlan\\nIFINDEX=3\\n' > wlan0/uevent
             printf '18446744073709551615\\n' > wlan0/statistics/tx_packets
@@ -254,6 +258,7 @@ import Testing
             #expect(files.deviceType(of: "eth1") == nil)
             #expect(files.deviceType(of: "wlan0") == "wlan")
             #expect(files.driver(of: "wlan0") == nil)
+            #expect(files.driver(of: "wlan1") == "brcmfmac")
             #expect(files.deviceType(of: "long0") == nil)
             #expect(files.frames(.sent, of: "wlan0") == .max)
             #expect(files.frames(.sent, of: "eth1") == nil)

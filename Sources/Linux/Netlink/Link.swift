@@ -161,10 +161,19 @@ struct LinkFiles {
         }
     }
 
+    /// Returns the driver of the interface's device. Some drivers, such as brcmfmac, name a whole USB device, which has
+    /// the driver `usb`: then it returns the driver of the device's first interface.
     func driver(of interface: String) -> String? {
         guard let path = path(of: interface) else { return nil }
+        let driver = targetName("\(path)/device/driver")
+        guard driver == "usb", let device = targetName("\(path)/device") else { return driver }
+        return targetName("\(path)/device/\(device):1.0/driver") ?? driver
+    }
+
+    /// Returns the last part of a symbolic link's target.
+    private func targetName(_ link: String) -> String? {
         var target = [CChar](repeating: 0, count: 1024)
-        let count = readlink("\(path)/device/driver", &target, target.count)
+        let count = readlink(link, &target, target.count)
         guard count > 0 else { return nil }
         let name = target[..<count].split(separator: CChar(bitPattern: UInt8(ascii: "/"))).last
         return name.map { String(decoding: $0.map(UInt8.init(bitPattern:)), as: UTF8.self) }
